@@ -13,6 +13,10 @@ NOTHING_DONE = frozenset((429, 503))
 PASSING = frozenset((*NOTHING_DONE, 408, 500, 502, 504))
 
 
+class OperationError(Exception):
+    """A long-running operation cannot be waited for; the message says what the service did."""
+
+
 async def pause(seconds: float) -> None:
     """Wait; the one place, so that a test can put its own in place."""
     await asyncio.sleep(seconds)
@@ -32,13 +36,16 @@ async def poll_operation(
       seconds: how long to wait.
 
     Raises:
-      TimeoutError: it did not end in time.
+      OperationError: it did not end in time, or the service did not name it.
     """
     waited, wait = 0.0, FIRST_WAIT_S
     while not operation.get("done"):
         if waited >= seconds:
-            raise TimeoutError(f"did not finish {operation.get('name')!r} within {seconds:g} s.")
+            raise OperationError(f"did not finish {operation.get('name')!r} within {seconds:g} s.")
         await pause(wait)
         waited, wait = waited + wait, min(2 * wait, _LONGEST_POLL_S)
-        operation = await ask(operation["name"])
+        name = operation.get("name")
+        if not isinstance(name, str) or not name:
+            raise OperationError("answered with a long-running operation that has no name.")
+        operation = await ask(name)
     return operation

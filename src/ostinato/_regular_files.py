@@ -12,12 +12,17 @@ from pathlib import Path
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
+class FileTooLargeError(OSError):
+    """A file has more bytes than are read."""
+
+
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
     """Return what a regular file holds.
 
     Raises:
       FileNotFoundError: there is no such file.
-      OSError: it is not a regular file, has more than `max_bytes` bytes, or cannot be read.
+      FileTooLargeError: it has more than `max_bytes` bytes.
+      OSError: it is not a regular file, or cannot be read.
     """
     _check_kind(path, path.stat())
     with open(path, "rb", opener=_open_at_once) as file:
@@ -26,7 +31,9 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
         # Both: a file can grow, and those of /proc have no size.
         data = b"" if status.st_size > max_bytes else file.read(max_bytes + 1)
     if max(len(data), status.st_size) > max_bytes:
-        raise OSError(f"{str(path)!r} has more than {max_bytes:,} bytes, the most that is read.")
+        raise FileTooLargeError(
+            f"{str(path)!r} has more than {max_bytes:,} bytes, the most that is read."
+        )
     return data
 
 

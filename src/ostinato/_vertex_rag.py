@@ -10,12 +10,48 @@ import json
 import re
 from typing import Any
 
+from pydantic import BaseModel, Field
+
 from ._google_rest import GoogleApiError, GoogleRestClient, vertex_server
+from ._secrets import redact_text
 from .errors import AgentConfigError
 from .features.environment import find_variable
 from .types import VertexRagStore
 
 _CORPUS = re.compile(r"projects/(?P<project>[^/]+)/locations/(?P<location>[a-z0-9-]+)/.+")
+
+
+class RagContext(BaseModel):
+    """A text that a search found.
+
+    Attributes:
+      text: the text; empty if the service gives none.
+      source: the display name of the file that it is from.
+    """
+
+    text: str = ""
+    source: str = Field(default="", alias="sourceDisplayName")
+
+
+class _RagContexts(BaseModel):
+    contexts: list[RagContext] = Field(default_factory=list[RagContext])
+
+
+class _Search(BaseModel):
+    contexts: _RagContexts = Field(default_factory=_RagContexts)
+
+
+class _Failure(BaseModel):
+    message: str = "it gives no reason."
+
+
+class _RagFile(BaseModel):
+    name: str
+
+
+class _Upload(BaseModel):
+    failure: _Failure | None = Field(default=None, alias="error")
+    file: _RagFile | None = Field(default=None, alias="ragFile")
 
 
 class RagCorpora:
@@ -31,12 +67,13 @@ class RagCorpora:
     def __init__(self, owner: str, client: GoogleRestClient, store: VertexRagStore) -> None:
         self._owner, self._client, self._store = owner, client, store
 
-    def retrieve_contexts(self, query: str) -> list[dict[str, Any]]:
+    def retrieve_contexts(self, query: str) -> list[RagContext]:
         """Return the texts that are nearest to a query, with their sources.
 
         Raises:
           AgentConfigError: no project and location are known.
-          GoogleApiError: the service refused or failed, or there is no login.
+          GoogleApiError: the service refused, failed or answered something else, or there is no
+            login.
         """
         resources = [
             {"ragCorpus": one.rag_corpus or "", "ragFileIds": one.rag_file_ids or []}
@@ -59,14 +96,15 @@ class RagCorpora:
                 "query": {"text": query, "ragRetrievalConfig": settings},
             },
         )
-        return answer.get("contexts", {}).get("contexts", [])
+        return self._client.read_record(_Search, answer).contexts.contexts
 
     def upload_text(self, corpus: str, display_name: str, text: str) -> None:
         """Add a text to a corpus as a file.
 
         Raises:
           AgentConfigError: no project and location are known.
-          GoogleApiError: the service refused or failed, or there is no login.
+          GoogleApiError: the service refused, failed or does not name the file that it made, or
+            there is no login.
         """
         location, parent = self._find_place(corpus)
         name = _name_in_full(corpus, parent)
@@ -79,9 +117,12 @@ class RagCorpora:
             },
             repeatable=False,
         )
-        if "error" in answer:
-            reason = answer["error"].get("message") or "it gives no reason."
-            raise GoogleApiError(f"{self._owner}: the corpus {name} did not take a file: {reason}")
+        upload = self._client.read_record(_Upload, answer)
+        if upload.file is None:
+            reason = "it gives no reason." if upload.failure is None else upload.failure.message
+            raise GoogleApiError(
+                f"{self._owner}: the corpus {name} did not take a file: {redact_text(reason)}"
+            )
 
     def _find_place(self, corpus: str) -> tuple[str, str]:
         """Return the location of a corpus, and the resource name of its project and location."""

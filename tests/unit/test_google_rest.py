@@ -1,6 +1,9 @@
 """GoogleRestClient: logins, answers that cannot be used, and what may be sent again."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import google.auth
@@ -12,6 +15,7 @@ from google.oauth2.credentials import Credentials
 
 from ostinato import _google_rest as rest_client
 from ostinato._google_rest import GoogleApiError, GoogleRestClient
+from tests.support.dripping_server import HALF_HEADERS, HEADERS, drip_forever
 
 URL = "https://service.googleapis.com/v1/things"
 Respond = Callable[[httpx2.Request], httpx2.Response]
@@ -63,6 +67,8 @@ def test_an_empty_answer_is_an_empty_dict(serve: Any) -> None:
     ("answer", "problem"),
     [
         (httpx2.Response(200, text="<html>"), "not JSON. A proxy"),
+        (httpx2.Response(200, text="[" * 100_000 + "]" * 100_000), "not JSON. A proxy"),
+        (httpx2.Response(400, text="[" * 100_000 + "]" * 100_000), r"answered 400: \[\["),
         (httpx2.Response(302, headers={"location": "http://x"}), "answered 302"),
         (httpx2.Response(400, json={"error": {"message": "Bad q."}}), "answered 400: Bad q."),
         (httpx2.Response(400, json=[{"error": {"message": "Bad."}}]), "answered 400: Bad."),
@@ -133,3 +139,55 @@ def test_a_machine_without_a_login_says_what_to_do(
     with GoogleRestClient("Things") as client, pytest.raises(GoogleApiError, match="gcloud auth"):
         client.send_request("GET", URL)
     assert requests == []
+
+
+class Racing(AnyLogin):
+    """A login that another thread which refreshes it leaves without a token."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__()
+        self.together = threading.Barrier(threads)
+
+    def refresh(self, request: Any) -> None:
+        with suppress(threading.BrokenBarrierError):
+            self.together.wait(0.2)
+            raise AssertionError("two threads refresh the login at once")
+        self.token = "fresh"
+
+
+def test_threads_take_turns_to_log_in(serve: Any) -> None:
+    requests = serve(lambda request: httpx2.Response(200))
+    with (
+        GoogleRestClient("Things", credentials=Racing(2)) as client,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        for done in [threads.submit(client.send_request, "GET", URL) for _ in range(2)]:
+            assert done.result() == {}
+    assert [one.headers["authorization"] for one in requests] == ["Bearer fresh"] * 2
+
+
+@pytest.mark.parametrize("first", [HEADERS, HALF_HEADERS])
+def test_an_answer_that_comes_by_bytes_has_a_time_limit(first: bytes) -> None:
+    login = Credentials(token="t-1")
+    with (
+        drip_forever(first) as url,
+        GoogleRestClient("Things", credentials=login, timeout_seconds=0.3) as client,
+        pytest.raises(GoogleApiError, match=r"Things did not answer within 0\.3 s"),
+    ):
+        client.send_request("GET", url)
+
+
+KEY = "AIzaSy" + "A1" * 16 + "b"  # as long as Google's
+
+
+@pytest.mark.parametrize("secret", [KEY, "password=hunter22", "ya29.a0Af-other", "t-1-token"])
+@pytest.mark.parametrize("padding", [0, 1_990])
+def test_no_error_holds_a_secret_that_the_server_repeats(
+    secret: str, padding: int, serve: Any
+) -> None:
+    told = {"error": {"message": f"{'x ' * (padding // 2)}no {secret} here"}}
+    serve(lambda request: httpx2.Response(400, json=told))
+    with pytest.raises(GoogleApiError) as caught:
+        send(Credentials(token="t-1-token"))
+    hidden = secret.partition("=")[2] or secret
+    assert hidden[:7] not in str(caught.value) and len(str(caught.value)) < 2_100

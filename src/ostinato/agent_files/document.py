@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._optional import need
+from .._regular_files import FileTooLargeError, read_regular_file
 from ..errors import AgentFileError, AgentFileNotFoundError
 
 FieldPath = tuple[str | int, ...]
@@ -123,17 +124,19 @@ def read_document(file: str | Path, *, what: str = _AGENT) -> Document:
     """
     path = Path(file).absolute()
     try:
-        with path.open("rb") as stream:
-            body = stream.read(_MAX_BYTES + 1)
-        if len(body) > _MAX_BYTES:
-            raise AgentFileError(f"{display_name(path)}: {_TOO_MUCH}", file=display_name(path))
-        text = body.decode("utf-8")
+        text = read_regular_file(path, _MAX_BYTES).decode("utf-8")
+    except FileTooLargeError as error:
+        raise AgentFileError(
+            f"{display_name(path)}: {_TOO_MUCH}", file=display_name(path)
+        ) from error
     except FileNotFoundError as error:
         raise AgentFileNotFoundError(
             f"{display_name(path)}: there is no such file.", file=display_name(path)
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = "it is not UTF-8 text"
+        if isinstance(error, OSError):
+            reason = error.strerror or "it is not a regular file"
         raise AgentFileError(
             f"{display_name(path)}: it cannot be read: {reason}.", file=display_name(path)
         ) from error

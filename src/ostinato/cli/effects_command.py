@@ -13,6 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .._clock import now
+from .._regular_files import read_regular_file
 from ..hosting.store_address import StoreAddress, parse_store
 from ..sessions.store.effect_ledger import Effect, EffectFilter, EffectLedger, EffectReport
 from .cli_error import USAGE, CliError
@@ -21,6 +22,7 @@ from .session_index import existing_store, find_session
 from .shorten import safe
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_MAX_BYTES = 256 * 2**20
 _PAGE = 1000
 
 
@@ -167,7 +169,7 @@ def _read_baseline(file: str | None) -> tuple[dict[str, str] | None, dict[str, t
     if file is None:
         return None, {}
     try:
-        found: Any = json.loads(Path(file).read_text("utf-8"))
+        found: Any = json.loads(read_regular_file(Path(file), _MAX_BYTES))
     except (OSError, ValueError) as error:
         raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
     except RecursionError:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from .._regular_files import read_regular_file
 from ..hosting.dotenv import load_env
 from ..tools.openapi.openapi_toolset import OpenAPIToolset
 from ..tools.openapi.rest_api_tool import RestApiTool
@@ -22,6 +23,7 @@ from .cli_error import FAILED, USAGE, CliError
 from .screen import Screen
 from .shorten import cut, one_line
 
+_MAX_BYTES = 256 * 2**20
 _LONGEST_DESCRIPTION = 60
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 
@@ -69,7 +71,7 @@ def _read_file(spec: str) -> str:
     if spec == "-":
         return sys.stdin.read()
     try:
-        return Path(spec).read_text(encoding="utf-8")
+        return read_regular_file(Path(spec), _MAX_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"{spec} cannot be read: {error}", USAGE) from error
 

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from pydantic import ValidationError
 
 from .._clock import new_id
+from .._regular_files import read_regular_file
 from ..errors import AlreadyExistsError, InputValidationError, OstinatoError
 from ..hosting.stores import Store
 from ..server.names import check_event, check_owner
@@ -16,6 +17,8 @@ from ..sessions.log.history import mark_imported
 from ..sessions.session import Session
 from ..sessions.state import State
 from .cli_error import CliError
+
+_MAX_BYTES = 256 * 2**20
 
 
 class SessionThereError(CliError):
@@ -35,7 +38,8 @@ def read_session(file: str) -> Session:
       CliError: the file cannot be read, or holds something else.
     """
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        is_stdin = file == "-"
+        text = sys.stdin.read() if is_stdin else read_regular_file(Path(file), _MAX_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"{file} cannot be read: {error}.") from error
     try:

@@ -34,7 +34,7 @@ class Limits:
     total_bytes: int | None = None
 
 
-_MAIN = Path(__file__).with_name("_child_main.py")
+_MAIN = Path(__file__).resolve().with_name("_child_main.py")
 # A program may print more than is kept; one that prints this many times more is out of hand.
 _FAR_OVER = 64
 

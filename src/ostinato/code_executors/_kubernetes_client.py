@@ -11,14 +11,16 @@ import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlencode
 
 from .. import _clock
 from .._optional import need
+from .._secrets import redact_text
 from ..errors import AgentConfigError
 from ..features.environment import find_variable
 from ..models.http.credentials import ApiKey, Credential, KeyFunction, NoCredential
@@ -28,12 +30,16 @@ from ..models.http.transport import HttpTransport
 
 _POD_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PLUGIN_SECONDS = 60.0
+_ANSWER_SECONDS = 30.0
 _SPARE_SECONDS = 60.0  # before a token expires
 _EXEC_API = "client.authentication.k8s.io/v1"
+_UNEXPECTED = "Unexpected answer"
+
+_Kind = TypeVar("_Kind")
 
 
 class KubernetesError(Exception):
-    """The cluster refused a request, or cannot be reached.
+    """The cluster refused a request, answered something else, or cannot be reached.
 
     Args:
       reason: the words of the HTTP status, as google-adk tells them.
@@ -92,11 +98,15 @@ class KubernetesClient:
         Raises:
           KubernetesError: refused or failed.
         """
-        request = self._build_request(method, path, query, body, content_type, 30.0)
+        request = self._build_request(method, path, query, body, content_type, _ANSWER_SECONDS)
         try:
-            return (await self._transport.send(request)).text
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                return (await self._transport.send(request)).text
         except HttpError as error:
             raise self._translate(error) from error
+        except TimeoutError as error:
+            said = f"no complete answer within {_ANSWER_SECONDS:g} s"
+            raise KubernetesError("Unreachable", said) from error
 
     async def watch(
         self, path: str, query: Mapping[str, str], seconds: float
@@ -112,7 +122,7 @@ class KubernetesClient:
             async with self._transport.stream(request) as stream:
                 async with aclosing(stream.lines()) as lines:
                     async for line in lines:
-                        yield json.loads(line)
+                        yield read_object(line)
         except HttpError as error:
             raise self._translate(error) from error
 
@@ -128,19 +138,58 @@ class KubernetesClient:
         url = f"{self._server}{path}" + (f"?{urlencode(query)}" if query else "")
         data = b"" if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"content-type": content_type}
-        return HttpRequest(method, url, headers, data, Timeouts.of(seconds))
+        timeouts = replace(Timeouts.of(seconds), whole=seconds)
+        return HttpRequest(method, url, headers, data, timeouts)
 
     def _translate(self, error: HttpError) -> KubernetesError:
         if not isinstance(error, HttpStatusError):
-            return KubernetesError("Unreachable", self._transport.redact(str(error)))
+            return KubernetesError("Unreachable", self._redact(str(error)))
         message = ""
-        with suppress(ValueError, TypeError, KeyError):
-            message = str(json.loads(error.body)["message"])
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            message = self._redact(str(json.loads(error.body)["message"]))
         try:
             reason = HTTPStatus(error.status).phrase
         except ValueError:
             reason = f"HTTP status {error.status}"
         return KubernetesError(reason, message[:500], error.status)
+
+    def _redact(self, text: str) -> str:
+        return redact_text(self._transport.redact(text))
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that the cluster answered with.
+
+    Raises:
+      KubernetesError: the text is something else.
+    """
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise KubernetesError(_UNEXPECTED, "the answer is no JSON object", HTTPStatus.OK)
+    return cast("dict[str, Any]", value)
+
+
+def read_field(value: Any, path: str, kind: type[_Kind]) -> _Kind:
+    """Return a field of an answer.
+
+    Args:
+      value: the answer.
+      path: the names and numbers that lead to it, such as `items.0.metadata`.
+      kind: what it has to be.
+
+    Raises:
+      KubernetesError: it is missing or something else.
+    """
+    found = value
+    with suppress(LookupError, TypeError):
+        for name in path.split("."):
+            found = found[int(name) if name.isdigit() else name]
+        if isinstance(found, kind):
+            return found
+    raise KubernetesError(_UNEXPECTED, f"the answer has no {path} as documented", HTTPStatus.OK)
 
 
 def find_cluster(kubeconfig_path: str | None, context: str | None) -> ClusterAccess:

@@ -87,6 +87,8 @@ class LocalCodeExecutor(BaseCodeExecutor):
         work = asyncio.ensure_future(
             asyncio.to_thread(self._run_child, child, code_execution_input)
         )
+        # Retrieve the exception, so that asyncio does not warn if the caller was cancelled.
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
+from pydantic import BaseModel, Field
+
 from .. import _google_retries
-from .._google_retries import FIRST_WAIT_S, NOTHING_DONE, PASSING, poll_operation
-from ..errors import AgentConfigError, OstinatoError
+from .._google_rest import GoogleApiError, read_record
+from .._google_retries import (
+    FIRST_WAIT_S,
+    NOTHING_DONE,
+    PASSING,
+    OperationError,
+    poll_operation,
+)
+from .._secrets import redact_text
+from ..errors import AgentConfigError
 from ..features.environment import find_variable
 from ..models.google_credentials import GoogleCredential
 from ..models.http.errors import HttpConnectError, HttpError, HttpStatusError
@@ -22,19 +33,24 @@ DEFAULT_LOCATION = "us-central1"
 _VERSION = "v1beta1"
 _ATTEMPTS = 4
 _OPERATION_S = 600.0
+_LONGEST_REASON = 500  # characters
 
 
-class VertexError(OstinatoError):
-    """Vertex AI refused a request, failed or cannot be reached.
+class VertexError(GoogleApiError):
+    """Vertex AI refused a request, failed, answered something else or cannot be reached."""
 
-    Args:
-      message: names the resource and the reason; holds no token.
-      status: the HTTP status; None if there was no answer.
-    """
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
+class _Named(BaseModel):
+    name: str
+
+
+class _Failure(BaseModel):
+    message: str = "it gives no reason."
+
+
+class _Operation(BaseModel):
+    failure: _Failure | None = Field(default=None, alias="error")
+    response: _Named | None = None
 
 
 class VertexClient:
@@ -49,6 +65,7 @@ class VertexClient:
     def __init__(self, credential: GoogleCredential, location: str, seconds: float) -> None:
         self._credential = credential
         self._base = find_variable("GOOGLE_VERTEX_BASE_URL")[1].rstrip("/") or _find_host(location)
+        self._seconds = seconds
         self._timeouts = Timeouts.of(seconds)
         self._transport = HttpTransport(credential)
         self.location = location
@@ -93,7 +110,7 @@ class VertexClient:
           repeatable: whether it may be sent again when its outcome is unknown.
 
         Raises:
-          VertexError: refused or failed.
+          VertexError: refused or failed, or the answer is no JSON object.
           AgentConfigError: there is no login.
         """
         url = f"{self._base}/{_VERSION}/{quote(name, safe='/:')}"
@@ -104,9 +121,16 @@ class VertexClient:
         while True:
             attempt += 1
             try:
-                with _explain_login():
-                    answer = (await self._transport.send(request)).text
+                # The transport bounds the silence between bytes, and this the whole request.
+                async with asyncio.timeout(self._seconds):
+                    with _explain_login():
+                        answer = (await self._transport.send(request)).text
                 break
+            except TimeoutError as error:
+                raise VertexError(
+                    f"Vertex AI did not answer {name} within {self._seconds:g} s. Check the "
+                    "network, or set a longer timeout_seconds."
+                ) from error
             except HttpError as error:
                 status = error.status if isinstance(error, HttpStatusError) else None
                 unsent = isinstance(error, HttpConnectError) or status in NOTHING_DONE
@@ -115,10 +139,14 @@ class VertexClient:
                     raise self._translate(error, name) from error
             await _google_retries.pause(FIRST_WAIT_S * 2 ** (attempt - 1))
         try:
-            return json.loads(answer or "{}")
-        except ValueError as error:
+            value: Any = json.loads(answer or "{}")
+        except (ValueError, RecursionError) as error:
             said = f"Vertex AI answered {name} with something that is not JSON."
-            raise VertexError(said) from error
+            raise VertexError(f"{said} A proxy may stand between.") from error
+        if not isinstance(value, dict):
+            said = f"Vertex AI answered {name} with JSON that is no object."
+            raise VertexError(f"{said} A proxy may stand between.")
+        return cast("dict[str, Any]", value)
 
     async def wait_for_resource(self, operation: dict[str, Any]) -> str:
         """Wait for a long-running operation and return the name of the resource that it made.
@@ -130,20 +158,27 @@ class VertexClient:
             operation = await poll_operation(
                 operation, lambda name: self.ask("GET", name), seconds=_OPERATION_S
             )
-        except TimeoutError as error:
+        except OperationError as error:
             raise VertexError(f"Vertex AI {error}") from None
-        if failure := operation.get("error"):
-            message = self._transport.redact(str(failure.get("message")))
+        ended = read_record(_Operation, operation, "Vertex AI", VertexError)
+        if ended.failure is not None:
+            message = self._redact(ended.failure.message)
             raise VertexError(f"Vertex AI did not do what was asked: {message}")
-        return str(operation["response"]["name"])
+        if ended.response is None:
+            raise VertexError("Vertex AI did not name the resource that it made. Try again.")
+        return ended.response.name
+
+    def _redact(self, text: str) -> str:
+        return redact_text(self._transport.redact(text))[:_LONGEST_REASON]
 
     def _translate(self, error: HttpError, name: str) -> VertexError:
         if not isinstance(error, HttpStatusError):
-            said = self._transport.redact(str(error))
+            said = self._redact(str(error))
             return VertexError(f"Vertex AI did not answer {name}: {said} Check the network.")
-        reason = error.text[:500]
-        with suppress(ValueError, TypeError, KeyError):
-            reason = str(json.loads(error.body)["error"]["message"])[:500]
+        reason = error.text
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            reason = str(json.loads(error.body)["error"]["message"])
+        reason = self._redact(reason)
         remedy = {
             401: "Log in again.",
             403: "Give the account the role roles/aiplatform.user and enable the Vertex AI API.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from mimetypes import guess_type
@@ -15,6 +17,7 @@ from ._child import Limits
 from .code_execution_utils import File
 
 _MAX_DEPTH = 64  # of folders, in which files are looked for
+_LONGEST_REMOVAL_S = 5.0
 
 
 class Workspace:
@@ -91,6 +94,24 @@ class Workspace:
 
 def remove_tree(root: Path) -> None:
     """Remove a folder with all that is in it, however deep; what cannot be removed stays.
+
+    A folder of tens of thousands of others takes a while: after some seconds the caller continues,
+    and a thread removes the rest.
+    """
+    work = threading.Thread(target=_remove_all, args=(root,), name=f"removal of {root.name}")
+    work.start()
+    work.join(_LONGEST_REMOVAL_S)
+
+
+def _remove_all(root: Path) -> None:
+    with suppress(OSError, RecursionError):  # it is fast, and fails for deep and locked folders
+        shutil.rmtree(root)
+        return
+    _remove_moved(root)
+
+
+def _remove_moved(root: Path) -> None:
+    """Remove a folder whose folders are too deep or locked.
 
     Folders are moved up to the root before they are emptied, so that no path becomes too long and
     nothing recurses.

@@ -6,10 +6,11 @@ import base64
 import json
 import re
 from mimetypes import guess_type
-from typing import Any, cast
+from typing import Any
 
-from pydantic import PrivateAttr
+from pydantic import Base64Bytes, BaseModel, Field, PrivateAttr
 
+from .._google_rest import read_record
 from .._log import get_logger
 from ..context.invocation import InvocationContext
 from ..features.environment import find_variable
@@ -91,7 +92,7 @@ class AgentEngineSandboxCodeExecutor(RemoteCodeExecutor):
                 {"inputs": _write_inputs(code_execution_input)},
                 repeatable=False,
             )
-        return _read_outputs(answer.get("outputs") or [])
+        return _read_outputs(read_record(_Answer, answer, f"The sandbox {name}", VertexError))
 
     async def _open_sandbox(self, client: VertexClient, context: InvocationContext) -> str:
         """Return the session's sandbox; make one if it has none that runs."""
@@ -166,20 +167,42 @@ def _write_inputs(wanted: CodeExecutionInput) -> list[dict[str, Any]]:
     return inputs
 
 
-def _read_outputs(outputs: list[dict[str, Any]]) -> CodeExecutionResult:
+class _Metadata(BaseModel):
+    attributes: dict[str, str] = Field(default_factory=dict[str, str])
+
+
+class _Output(BaseModel):
+    data: Base64Bytes = b""
+    mime_type: str = Field(default="", alias="mimeType")
+    metadata: _Metadata = Field(default_factory=_Metadata)
+
+
+class _Answer(BaseModel):
+    outputs: list[_Output] = Field(default_factory=list[_Output])
+
+
+class _Printed(BaseModel):
+    stdout: str = Field(default="", alias="msg_out")
+    stderr: str = Field(default="", alias="msg_err")
+
+
+def _read_outputs(answer: _Answer) -> CodeExecutionResult:
     result = CodeExecutionResult()
-    for output in outputs:
-        data = base64.b64decode(output.get("data") or "")
-        metadata: dict[str, Any] = output.get("metadata") or {}
-        attributes: dict[str, str] = metadata.get("attributes") or {}
-        name = base64.b64decode(attributes.get("file_name") or "").decode("utf-8", "replace")
-        mime_type = output.get("mimeType")
-        if mime_type == "application/json" and "file_name" not in attributes:
-            told = cast("dict[str, Any]", json.loads(data))
-            result.stdout, result.stderr = told.get("msg_out", ""), told.get("msg_err", "")
-            continue
-        mime_type = mime_type or guess_type(name)[0] or "application/octet-stream"
-        result.output_files.append(File(name, data, mime_type))
+    for output in answer.outputs:
+        attributes = output.metadata.attributes
+        try:
+            name = base64.b64decode(attributes.get("file_name", "")).decode("utf-8", "replace")
+            if output.mime_type == "application/json" and "file_name" not in attributes:
+                value = json.loads(output.data)
+                printed = read_record(_Printed, value, "The sandbox", VertexError)
+                result.stdout, result.stderr = printed.stdout, printed.stderr
+                continue
+        except (ValueError, RecursionError) as error:
+            raise VertexError(
+                "The sandbox answered with something that is no result of code."
+            ) from error
+        mime_type = output.mime_type or guess_type(name)[0] or "application/octet-stream"
+        result.output_files.append(File(name, output.data, mime_type))
     return result
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from contextlib import aclosing
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from pydantic import Field, PrivateAttr, field_validator
@@ -18,11 +17,20 @@ from .._log import get_logger
 from .._optional import need
 from .._shielded import run_shielded
 from ..context.invocation import InvocationContext
-from ._kubernetes_client import ClusterAccess, KubernetesClient, KubernetesError, find_cluster
+from ._kubernetes_client import (
+    ClusterAccess,
+    KubernetesClient,
+    KubernetesError,
+    find_cluster,
+    read_field,
+    read_object,
+)
 from ._remote_code_executor import RemoteCodeExecutor
 from .code_execution_utils import CodeExecutionInput, CodeExecutionResult, File
 
 logger = get_logger(__name__)
+
+_Json = dict[str, Any]
 
 __getattr__ = refuse_absent(__name__)  # of google-adk's further names here
 
@@ -147,12 +155,12 @@ class GkeCodeExecutor(RemoteCodeExecutor):
     ) -> None:
         maps, name = self._path("v1", "configmaps"), config_map["metadata"]["name"]
         await client.ask("POST", maps, body=config_map)
-        made = json.loads(await client.ask("POST", self._path("batch/v1", "jobs"), body=job))
+        made = read_object(await client.ask("POST", self._path("batch/v1", "jobs"), body=job))
         owner = {
             "apiVersion": "batch/v1",
             "kind": "Job",
             "name": job["metadata"]["name"],
-            "uid": made["metadata"]["uid"],
+            "uid": read_field(made, "metadata.uid", str),
             "controller": True,
         }
         try:
@@ -244,11 +252,12 @@ class GkeCodeExecutor(RemoteCodeExecutor):
                 watch = client.watch(self._path("batch/v1", "jobs"), query, seconds)
                 async with aclosing(watch) as events:
                     async for event in events:
-                        status: dict[str, Any] = event["object"].get("status") or {}
+                        told = cast("_Json", read_field(event, "object", dict))
+                        status: Any = told.get("status")
                         if event.get("type") == "DELETED":
                             return "deleted"
                         for end in ("succeeded", "failed"):
-                            if event.get("type") != "ERROR" and status.get(end):
+                            if isinstance(status, dict) and cast("_Json", status).get(end):
                                 return end
             except KubernetesError as error:
                 if error.status is not None and error.status < 500:
@@ -260,10 +269,10 @@ class GkeCodeExecutor(RemoteCodeExecutor):
         pods_path = self._path("v1", "pods")
         query = {"labelSelector": f"job-name={job}", "limit": "1"}
         try:
-            pods = json.loads(await client.ask("GET", pods_path, query=query))["items"]
-            if not pods:
+            pods = read_object(await client.ask("GET", pods_path, query=query))
+            if not read_field(pods, "items", list):
                 return f"(there is no pod of job '{job}')"
-            name = quote(pods[0]["metadata"]["name"], safe="")
+            name = quote(read_field(pods, "items.0.metadata.name", str), safe="")
             limit = self.max_output_bytes
             logs = await client.ask(
                 "GET", f"{pods_path}/{name}/log", query={"limitBytes": str(limit)}

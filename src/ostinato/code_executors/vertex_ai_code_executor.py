@@ -167,7 +167,7 @@ def _read_answer(answer: dict[str, Any], name: str) -> CodeExecutionResult:
             File(one["name"], one["contents"], _guess_kind(one["name"]))
             for one in told.get("output_files") or ()
         ]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise VertexError(
             f"Vertex AI answered {name} with something that is no result of code."
         ) from error

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_FILE_BYTES = 16 * 1024**2  # of a file that is read, unless the environment is told otherwise
+from ..errors import InputValidationError
+
+# Of a file that is read or written, unless the environment is told otherwise.
+MAX_FILE_BYTES = 16 * 1024**2
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Refuse a time limit that is not a number: no time would ever be over.
+
+    Raises:
+      InputValidationError: it is NaN.
+    """
+    if timeout is not None and math.isnan(timeout):
+        raise InputValidationError("The timeout is NaN. Give a number of seconds, or None.")
+
+
+def check_size(path: str | Path, data: bytes, most: int) -> None:
+    """Refuse a file that could not be read again.
+
+    Raises:
+      OSError: it is too large.
+    """
+    if len(data) > most:
+        raise OSError(f"{str(path)!r} would have more than {most:,} bytes, the most of a file.")
 
 
 @dataclass

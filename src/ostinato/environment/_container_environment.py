@@ -19,9 +19,16 @@ from ..processes.container.container_flags import (
     write_run,
 )
 from ..processes.container.container_run import ContainerRun
-from ._base_environment import MAX_FILE_BYTES, BaseEnvironment, ExecutionResult
+from ._base_environment import (
+    MAX_FILE_BYTES,
+    BaseEnvironment,
+    ExecutionResult,
+    check_size,
+    check_timeout,
+)
 
 _OUTPUT_BYTES = 10_000_000
+_SHORT_BYTES = 64 * 2**10  # of a script that prints nothing
 _START_SECONDS = 60.0
 _KILLED = -9
 _READY = b"ready\n"
@@ -70,7 +77,7 @@ class ContainerEnvironment(BaseEnvironment):
       max_cpus: processors that all commands together may use.
       max_processes: processes and threads at once.
       max_disk_bytes: all files together; they are kept in memory.
-      max_file_bytes: size of the largest file that `read_file` returns.
+      max_file_bytes: size of the largest file that is read or written.
 
     Raises:
       AgentConfigError: a value cannot be given to a container, or gives up the protection.
@@ -171,13 +178,15 @@ class ContainerEnvironment(BaseEnvironment):
           UTF-8 are written as `\\xff`.
 
         Raises:
-          InputValidationError: `command` is not a text that a shell can be given.
+          InputValidationError: `command` is not a text that a shell can be given, or `timeout` is
+            NaN.
           RuntimeError: the environment is not initialized, or its container has ended.
         """
         if not isinstance(command, str) or "\0" in command:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InputValidationError(
                 f"A command has to be a text without NUL characters, not {command!r:.80}."
             )
+        check_timeout(timeout)
         box, mark = self._open_box(), _clock.unique_id()
         words = box.exec_words(_COMMAND, mark, command, folder=str(self._folder))
         try:
@@ -213,7 +222,8 @@ class ContainerEnvironment(BaseEnvironment):
         """
         box = self._open_box()
         most = self._max_file_bytes
-        answer = await asyncio.to_thread(box.call, _READ, self._locate(path), str(most + 1))
+        words = (_READ, self._locate(path), str(most + 1))
+        answer = await asyncio.to_thread(box.call, *words, most_bytes=most + 1)
         if answer.status == _MISSING:
             raise FileNotFoundError(f"There is no file {str(path)!r} in the container.")
         self._check(box, answer, "read", path)
@@ -229,10 +239,12 @@ class ContainerEnvironment(BaseEnvironment):
           content: bytes, or a text to store as UTF-8.
 
         Raises:
-          OSError: it cannot be written, such as outside of `/tmp`.
+          OSError: `content` is larger than `max_file_bytes`, or it cannot be written, such as
+            outside of `/tmp`.
           RuntimeError: the environment is not initialized, or its container has ended.
         """
         data = content.encode() if isinstance(content, str) else content
+        check_size(path, data, self._max_file_bytes)
         box = self._open_box()
         answer = await asyncio.to_thread(box.call, _WRITE, self._locate(path), stdin=data)
         self._check(box, answer, "written", path)
@@ -319,9 +331,12 @@ class _Box:
         flags = ["--interactive", "--workdir", folder]
         return ["exec", *flags, self.name, _SHELL, "-c", script, "sh", *arguments]
 
-    def call(self, script: str, *arguments: str, stdin: bytes = b"") -> CliAnswer:
+    def call(
+        self, script: str, *arguments: str, stdin: bytes = b"", most_bytes: int = _SHORT_BYTES
+    ) -> CliAnswer:
         """Run a short script with arguments."""
-        return self.cli.call(*self.exec_words(script, *arguments), stdin=stdin)
+        words = self.exec_words(script, *arguments)
+        return self.cli.call(*words, stdin=stdin, most_bytes=most_bytes)
 
     def end_command(self, mark: str) -> None:
         """End a command's processes; the whole container if that fails."""

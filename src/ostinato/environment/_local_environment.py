@@ -12,7 +12,13 @@ from pathlib import Path
 from .._regular_files import read_regular_file, write_regular_file
 from ..errors import AgentConfigError, InputValidationError
 from ..processes.captured_run import run_captured
-from ._base_environment import MAX_FILE_BYTES, BaseEnvironment, ExecutionResult
+from ._base_environment import (
+    MAX_FILE_BYTES,
+    BaseEnvironment,
+    ExecutionResult,
+    check_size,
+    check_timeout,
+)
 
 _OUTPUT_BYTES = 10_000_000
 _KILLED = -9
@@ -101,10 +107,12 @@ class LocalEnvironment(BaseEnvironment):
           UTF-8 are written as `\\xff`.
 
         Raises:
-          InputValidationError: `command` is not a text that a shell can be given.
+          InputValidationError: `command` is not a text that a shell can be given, or `timeout` is
+            NaN.
           RuntimeError: the environment has no directory yet.
         """
         _check_command(command)
+        check_timeout(timeout)
         folder = self.working_dir
         ended = await run_captured(
             _shell_words(command),
@@ -142,10 +150,12 @@ class LocalEnvironment(BaseEnvironment):
           content: bytes, or a text to store as UTF-8.
 
         Raises:
-          OSError: the path is not a regular file (a FIFO, a device), or cannot be written.
+          OSError: the path is not a regular file (a FIFO, a device), `content` is larger than
+            `max_file_bytes`, or it cannot be written.
           RuntimeError: the environment has no directory yet.
         """
         data = content.encode() if isinstance(content, str) else content
+        check_size(path, data, self._max_file_bytes)
         await asyncio.to_thread(_write_bytes, self.working_dir / path, data)
 
 

@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
+from .._regular_files import read_regular_file
 from ..errors import InputValidationError
 
 _R = TypeVar("_R", bound=BaseModel)
 _BLANK = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder(strict=False)
 _MAX_SHOWN = 5
+_MAX_BYTES = 256 * 2**20
 _REPEATED = "an object holds the key {!r} twice, and only the last one would count."
 
 
@@ -28,10 +30,12 @@ def read_text(path: Path) -> str:
 
     Raises:
       FileNotFoundError: it does not exist.
+      OSError: it is not a regular file, has more than 256 MiB, or cannot be read.
       InputValidationError: it is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        text = read_regular_file(path, _MAX_BYTES).decode("utf-8-sig")
+        return text.replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise InputValidationError(f"{path} is not UTF-8 text: {error.reason}.") from error
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pydantic import BaseModel, Field
+
 from .._google_rest import GoogleRestClient, vertex_server
 from ..errors import InputValidationError
 from ..types import Content, FunctionCall, FunctionResponse, Part
@@ -62,38 +64,80 @@ class VertexAiExampleStore(BaseExampleProvider):
                     "topK": _MOST,
                 },
             )
+            found = client.read_record(_Search, answer)
         return [
-            _read_example(found["example"].get("storedContentsExample", {}))
-            for found in answer.get("results", ())
-            if found.get("similarityScore", 0.0) >= _LEAST_SCORE
+            _build_example(one.example.stored) for one in found.results if one.score >= _LEAST_SCORE
         ]
 
 
-def _read_example(stored: dict[str, Any]) -> Example:
-    expected = stored.get("contentsExample", {}).get("expectedContents", ())
-    contents = [one.get("content", {}) for one in expected]
+class _Call(BaseModel):
+    name: str | None = None
+    args: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class _Response(BaseModel):
+    name: str | None = None
+    response: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class _Part(BaseModel):
+    text: str = ""
+    call: _Call | None = Field(default=None, alias="functionCall")
+    response: _Response | None = Field(default=None, alias="functionResponse")
+
+
+class _Content(BaseModel):
+    role: str = ""
+    parts: list[_Part] = Field(default_factory=list[_Part])
+
+
+class _Expected(BaseModel):
+    content: _Content = Field(default_factory=_Content)
+
+
+class _Contents(BaseModel):
+    expected: list[_Expected] = Field(default_factory=list[_Expected], alias="expectedContents")
+
+
+class _Stored(BaseModel):
+    key: str = Field(default="", alias="searchKey")
+    contents: _Contents = Field(default_factory=_Contents, alias="contentsExample")
+
+
+class _StoredExample(BaseModel):
+    stored: _Stored = Field(default_factory=_Stored, alias="storedContentsExample")
+
+
+class _Found(BaseModel):
+    example: _StoredExample
+    score: float = Field(default=0.0, alias="similarityScore")
+
+
+class _Search(BaseModel):
+    results: list[_Found] = Field(default_factory=list[_Found])
+
+
+def _build_example(stored: _Stored) -> Example:
+    contents = [one.content for one in stored.contents.expected]
     return Example(
-        input=Content(role="user", parts=[Part(text=stored.get("searchKey", ""))]),
+        input=Content(role="user", parts=[Part(text=stored.key)]),
         output=[
-            Content(role=content.get("role") or "model", parts=_read_parts(content))
+            Content(role=content.role or "model", parts=_build_parts(content))
             for content in contents
         ],
     )
 
 
-def _read_parts(content: dict[str, Any]) -> list[Part]:
+def _build_parts(content: _Content) -> list[Part]:
     """Return the texts, calls and responses of a content; an example has nothing else."""
     parts: list[Part] = []
-    for part in content.get("parts", ()):
-        if part.get("text"):
-            parts.append(Part(text=part["text"]))
-        elif "functionCall" in part:
-            call = part["functionCall"]
-            parts.append(
-                Part(function_call=FunctionCall(name=call.get("name"), args=call.get("args", {})))
-            )
-        elif "functionResponse" in part:
-            told = part["functionResponse"]
-            response = FunctionResponse(name=told.get("name"), response=told.get("response", {}))
-            parts.append(Part(function_response=response))
+    for part in content.parts:
+        call, response = part.call, part.response
+        if part.text:
+            parts.append(Part(text=part.text))
+        elif call is not None:
+            parts.append(Part(function_call=FunctionCall(name=call.name, args=call.args)))
+        elif response is not None:
+            told = FunctionResponse(name=response.name, response=response.response)
+            parts.append(Part(function_response=told))
     return parts

@@ -88,9 +88,9 @@ class VertexAiRagMemoryService(BaseMemoryService):
         contexts = await asyncio.to_thread(self._corpora.retrieve_contexts, query)
         by_session: dict[str, list[set[_Line]]] = {}
         for context in contexts:
-            owner = _read_name(str(context.get("sourceDisplayName", "")))
+            owner = _read_name(context.source)
             if owner is not None and owner[:2] == (app_name, user_id):
-                lines = {*_read_lines(str(context.get("text", "")))}
+                lines = {*_read_lines(context.text)}
                 by_session.setdefault(owner[2], []).append(lines)
         return SearchMemoryResponse(
             memories=[
@@ -142,8 +142,9 @@ def _read_lines(text: str) -> Iterable[_Line]:
             if isinstance(read, dict):
                 told = cast("dict[str, Any]", read)
                 time = float(told.get("timestamp") or 0)
+                datetime.fromtimestamp(time)  # fails for a number that is no time
                 yield _Line(time, str(told.get("author", "")), str(told.get("text", "")))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError, OSError, RecursionError):
             continue
 
 

@@ -21,6 +21,7 @@ from .skill_files import (
     check_clashes,
     read_archive,
     read_folder,
+    read_skill_file,
     resolve_links,
     skill_fault,
 )
@@ -157,8 +158,7 @@ def _read_frontmatter(folder: Path) -> Frontmatter:
     file = _find_skill_file(folder)
     if file is None:
         raise _missing_skill_file(folder)
-    with file.open("rb") as stream:
-        data = stream.read(MAX_BYTES + 1)
+    data = read_skill_file(folder, file.name, MAX_BYTES + 1)
     document = parse_skill(file.absolute(), data)
     return document.read_frontmatter(resolve_links(folder).name)
 

@@ -20,7 +20,7 @@ from ..context.run_config import RUN_CONFIG_TEMPLATE, RunConfig
 from ..errors import AgentConfigError, ToolTimeoutError
 from ._schema import declaration_of
 from .base_tool import BaseTool, CheckInDoubt, InDoubt
-from .function.function_signature import Signature, target_of
+from .function.function_signature import Signature, refuse_typed_dicts, target_of
 from .function.worker_pool import POOL_SIZE, CallTimeout, pool_of
 from .model_mistake import ModelMistake
 
@@ -104,6 +104,7 @@ class FunctionTool(BaseTool):
             check=check,
             defer=defer,
         )
+        refuse_typed_dicts(func, self.name)
         self.func = func
         self._require_confirmation = require_confirmation
         self._timeout = timeout

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
 from .base_tool import BaseTool
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_A-Za-z]+")
+# Kana, ideographs and Hangul: their texts have no spaces between words.
+_CJK = (
+    r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U0002fa1f"
+)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # in an identifier
+_WORD = re.compile(rf"[{_CJK}]+|[0-9]+|[^\W\d_{_CJK}]+")
+_CJK_RUN = re.compile(rf"[{_CJK}]+")
 _K1, _B = 1.2, 0.75  # the usual saturation of repeated words, and weight of a text's length
 _NAME, _DESCRIPTION, _PARAMETER = 3, 1, 1  # how often a word of each counts
 _MAX_QUERY = 1_000
@@ -38,10 +46,10 @@ class ToolRanking:
           limit: the most tools to return.
         """
         query = query[:_MAX_QUERY]
-        named = set(re.findall(r"[\w.-]+", query))
+        named = {_fold(name) for name in re.findall(r"[\w.-]+", query)}
         wanted = set(split_words(query))
         scores = [
-            (tool.name in named, self._score(index, wanted), -index)
+            (_fold(tool.name) in named, self._score(index, wanted), -index)
             for index, tool in enumerate(self._tools)
         ]
         best = sorted([score for score in scores if score[0] or score[1] > 0], reverse=True)
@@ -60,8 +68,23 @@ class ToolRanking:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text or an identifier in lower case, a plural as its singular."""
-    return [_to_singular(word.lower()) for word in _WORD.findall(text)]
+    """Return the words of a text or an identifier, folded; a plural as its singular.
+
+    A run of Chinese, Japanese or Korean characters gives each two neighbours, so that words within
+    it are found.
+    """
+    plain = _fold(_HUMP.sub(" ", unicodedata.normalize("NFKC", text)))
+    words: list[str] = []
+    for word in _WORD.findall(plain):
+        if _CJK_RUN.fullmatch(word) and len(word) > 1:
+            words += [word[place : place + 2] for place in range(len(word) - 1)]
+        else:
+            words.append(_to_singular(word))
+    return words
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _to_singular(word: str) -> str:
@@ -86,4 +109,6 @@ def _count_words(tool: BaseTool) -> Counter[str]:
     for weight, text in texts:
         for word in split_words(text):
             counts[word] += weight
+        for character in set("".join(_CJK_RUN.findall(_fold(text)))):  # a query of one character
+            counts[character] += weight
     return counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ def test_check_names_the_fault(ostinato: Ostinato, home: Path) -> None:
     assert done.code == 1
     assert "policy.yaml, line 2, rules[0].verdict:" in done.err
     assert ostinato("policy", "check", "gone.yaml").code == 1
+    os.mkfifo(home / "pipe")
+    assert "it is not a regular file" in ostinato("policy", "check", "pipe").err
 
 
 TREE = (

@@ -4,10 +4,12 @@ what it does when that fails, and which flags nobody can take away."""
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.code_executors import _local_code_executor
 from ostinato.code_executors.code_execution_utils import (
     CodeExecutionInput,
     CodeExecutionResult,
@@ -146,6 +149,47 @@ async def test_a_cancelled_run_removes_the_container(fake: FakeContainers) -> No
     with pytest.raises(asyncio.CancelledError):
         await work
     assert fake.running == [] and len(fake.called("rm")) == 1
+
+
+@pytest.mark.parametrize("script", ["exec yes", "yes >&2 & exec yes"])
+def test_a_program_that_prints_without_end_is_ended(fake: FakeContainers, script: str) -> None:
+    fake.answer("image", script)
+    with pytest.raises(AgentConfigError, match=r"more than 1,048,576 bytes of output"):
+        run(fake)
+
+
+def test_a_build_may_print_much(fake: FakeContainers, tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM x")
+    fake.answer("build", "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 0")
+    assert run(fake, docker_path=str(tmp_path)).stdout == "1\n"
+
+
+async def test_a_cancelled_run_that_fails_logs_nothing(
+    fake: FakeContainers, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_local_code_executor, "_GRACE_SECONDS", 0)
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def fail(*_: Any) -> Any:
+        begun.set()
+        go_on.wait()
+        ended.set()
+        raise AgentConfigError("no daemon")
+
+    executor = make(fake)
+    monkeypatch.setattr(ContainerCodeExecutor, "_run_child", fail)
+    context: Any = None
+    work = asyncio.ensure_future(executor.execute_code_async(context, CodeExecutionInput("1")))
+    await asyncio.to_thread(begun.wait)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    go_on.set()
+    await asyncio.to_thread(ended.wait)
+    await asyncio.get_running_loop().shutdown_default_executor()
+    gc.collect()
+    await asyncio.sleep(0)
+    assert caplog.records == []
 
 
 @pytest.mark.long

@@ -24,6 +24,7 @@ from ostinato.code_executors.code_execution_utils import (
 )
 from ostinato.code_executors.gke_code_executor import GkeCodeExecutor
 from ostinato.models.http.messages import HttpRequest
+from tests.support.dripping_server import HALF_HEADERS, HEADERS, drip_forever
 from tests.wire.fake_server import Answer, FakeServer, Received
 
 CONTEXT: Any = SimpleNamespace(invocation_id="inv-1")
@@ -290,6 +291,45 @@ async def test_a_refusal_is_the_result(
     cluster.faults[fault] = refusal(403, "no rights")
     given = await run(tmp_path)
     assert given.stderr + given.stdout == told and cluster.objects == {}
+
+
+@pytest.mark.parametrize("fault", ["POST jobs", "WATCH jobs", "GET pods"])
+@pytest.mark.parametrize(
+    "body", ["<html>", "null", "[1, 2]", '"x"', "{}", '{"metadata": 5, "object": 5, "items": [5]}']
+)
+async def test_an_answer_of_another_shape_is_the_result(
+    cluster: Cluster, tmp_path: Path, fault: str, body: str
+) -> None:
+    cluster.faults[fault] = Answer(body)
+    given = await run(tmp_path)
+    assert "Unexpected answer: the answer " in given.stderr + given.stdout
+    assert cluster.objects == {}
+
+
+async def test_json_that_is_nested_too_deeply_is_the_result(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.faults["POST jobs"] = Answer("[" * 100_000 + "]" * 100_000)
+    assert "the answer is no JSON object" in (await run(tmp_path)).stderr
+
+
+@pytest.mark.parametrize("first", [HEADERS, HALF_HEADERS])
+async def test_an_answer_that_comes_by_bytes_has_a_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    monkeypatch.setattr(_kubernetes_client, "_ANSWER_SECONDS", 0.2)
+    with drip_forever(first) as url:
+        write_kubeconfig(tmp_path / "config", url, {"token": TOKEN})
+        given = await run(tmp_path)
+    assert given.stderr == ("Kubernetes API error: Unreachable: no complete answer within 0.2 s")
+
+
+async def test_what_a_cluster_repeats_of_secrets_is_left_out(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.faults["POST jobs"] = refusal(403, f"no {TOKEN} and password=hunter22")
+    given = await run(tmp_path)
+    assert TOKEN not in given.stderr and "hunter22" not in given.stderr
 
 
 async def test_what_cannot_be_removed_is_logged(

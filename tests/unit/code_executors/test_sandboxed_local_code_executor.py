@@ -8,12 +8,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ostinato.code_executors import _workspace
 from ostinato.code_executors.code_execution_utils import (
     CodeExecutionInput,
     CodeExecutionResult,
@@ -21,6 +23,7 @@ from ostinato.code_executors.code_execution_utils import (
 )
 from ostinato.code_executors.sandboxed_local_code_executor import SandboxedLocalCodeExecutor
 from ostinato.errors import AgentConfigError
+from ostinato.processes.sandbox import init_main
 from ostinato.processes.sandbox import sandbox as sandbox_module
 from ostinato.processes.sandbox.sandbox import MECHANISMS, SandboxReport, probe_sandbox
 from tests.support.escapes import GROUPS, Escape, write_attempts
@@ -278,3 +281,45 @@ def _find_processes(mark: str) -> list[str]:
         except OSError:
             continue
     return [name for name in found if int(name) != os.getpid()]
+
+
+def test_folders_without_files_are_not_brought_back(tmp_path: Path) -> None:
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    for folder in (outside, inside / "empty" / "below", inside / "full" / "below"):
+        folder.mkdir(parents=True)
+    (inside / "full" / "below" / "a").write_text("1")
+    descriptor = os.open(outside, os.O_RDONLY)
+    init_main.Files(descriptor, str(inside)).bring_back()
+    os.close(descriptor)
+    found = sorted(str(path.relative_to(outside)) for path in outside.rglob("*"))
+    assert found == ["full", "full/below", "full/below/a"]
+
+
+def test_a_removal_that_takes_long_does_not_hold_up_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed, done = threading.Event(), threading.Event()
+    really_remove = _workspace._remove_all
+
+    def remove_late(root: Path) -> None:
+        allowed.wait()
+        really_remove(root)
+        done.set()
+
+    monkeypatch.setattr(_workspace, "_remove_all", remove_late)
+    monkeypatch.setattr(_workspace, "_LONGEST_REMOVAL_S", 0.01)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    _workspace.remove_tree(tmp_path / "a")
+    assert (tmp_path / "a").exists()
+    allowed.set()
+    assert done.wait(10) and not (tmp_path / "a").exists()
+
+
+async def test_an_interpreter_that_is_called_by_a_relative_path_works(
+    mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("executable", "prefix", "base_prefix"):
+        path = Path(getattr(sys, name))
+        monkeypatch.setattr(sys, name, str(path.parent / ".." / path.parent.name / path.name))
+    found = await make(mechanism).execute_code_async(NO_CONTEXT, CodeExecutionInput("print(1)"))
+    assert (found.stdout, found.stderr) == ("1\n", "")

@@ -15,6 +15,7 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
 from ostinato import _google_retries, types
+from ostinato._google_rest import GoogleApiError
 from ostinato.agents import LlmAgent
 from ostinato.code_executors import AgentEngineSandboxCodeExecutor, VertexAiCodeExecutor
 from ostinato.code_executors._vertex_client import VertexError
@@ -27,6 +28,7 @@ from ostinato.errors import AgentConfigError
 from ostinato.models import BaseLlm, LlmRequest, LlmResponse
 from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
+from tests.support.dripping_server import HALF_HEADERS, HEADERS, drip_forever
 from tests.wire.fake_server import Answer, FakeServer, Received
 
 TOKEN = "secret-token"
@@ -313,12 +315,52 @@ async def test_what_passes_is_asked_again_but_code_runs_once(vertex: Vertex) -> 
         (failed(403, "no"), "with 403: no Give the account the role"),
         (failed(404, "no"), "Check the resource name"),
         (Answer("<html>"), "is not JSON"),
+        (Answer("[" * 100_000 + "]" * 100_000), "is not JSON"),
+        (Answer("null"), "no object"),
+        (Answer("[1, 2]"), "no object"),
+        (Answer({"outputs": 5}), f"sandbox {SANDBOX} answered .*outputs: Input should be"),
+        (Answer({"outputs": [5]}), r"outputs\.0: it is not an object"),
+        (Answer({"outputs": [{"data": "a"}]}), r"outputs\.0\.data: Base64 decoding error"),
+        (Answer({"outputs": [{"mimeType": "application/json"}]}), "no result of code"),
+        (
+            Answer({"outputs": [{"mimeType": "application/json", "data": encode("[5]")}]}),
+            "the whole: it is not an object",
+        ),
+        (failed(400, "no key=AIzaSyA1234567890123456789012345678901234"), r"key=\[redacted\]$"),
     ],
 )
 async def test_a_refusal_says_what_to_do(vertex: Vertex, answer: Answer, told: str) -> None:
     vertex.faults = [(":execute", answer)]
-    with pytest.raises(VertexError, match=told):
+    with pytest.raises(VertexError, match=told) as caught:
         await run(AgentEngineSandboxCodeExecutor(SANDBOX))
+    assert isinstance(caught.value, GoogleApiError)
+
+
+@pytest.mark.parametrize("first", [HEADERS, HALF_HEADERS])
+async def test_an_answer_that_comes_by_bytes_has_a_time_limit(
+    vertex: Vertex, monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    with drip_forever(first) as url:
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", url)
+        with pytest.raises(VertexError, match=r"did not answer .* within 0\.2 s"):
+            await run(AgentEngineSandboxCodeExecutor(SANDBOX, timeout_seconds=0.2))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"done": True},
+        {"done": True, "response": 5},
+        {"done": True, "response": {"name": 5}},
+        {"done": True, "error": 5},
+        {"done": False},
+        {"done": False, "name": 5},
+    ],
+)
+async def test_an_operation_of_another_shape_is_an_error(vertex: Vertex, operation: Any) -> None:
+    vertex.faults = [("/sandboxEnvironments", Answer(operation))]
+    with pytest.raises(VertexError, match=r"Vertex AI (answered|did not name)"):
+        await run(AgentEngineSandboxCodeExecutor(agent_engine_resource_name=ENGINE))
 
 
 async def test_an_operation_that_fails_is_an_error(vertex: Vertex) -> None:

@@ -195,3 +195,10 @@ async def test_a_cancelled_start_leaves_no_container(fake: FakeContainers) -> No
 def test_settings_that_give_up_the_protection_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(AgentConfigError):
         ContainerEnvironment(**{"image": IMAGE, **settings})  # type: ignore[arg-type]
+
+
+async def test_sizes_and_times_are_checked(place: ContainerEnvironment) -> None:
+    with pytest.raises(OSError, match="would have more than"):
+        await place.write_file("a", bytes(16 * 2**20 + 1))
+    with pytest.raises(InputValidationError, match="NaN"):
+        await place.execute("true", timeout=float("nan"))

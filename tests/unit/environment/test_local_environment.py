@@ -92,7 +92,7 @@ def test_an_environment_of_ones_own() -> None:
 async def test_a_large_file_is_not_read(tmp_path: Path) -> None:
     place = LocalEnvironment(working_dir=tmp_path, max_file_bytes=4)
     await place.write_file("four", "1234")
-    await place.write_file("five", "12345")
+    (tmp_path / "five").write_text("12345")
     assert await place.read_file("four") == b"1234"
     with pytest.raises(OSError, match="more than 4 bytes"):
         await place.read_file("five")
@@ -124,3 +124,19 @@ async def test_only_regular_files_are_read_and_written(
 async def test_a_file_that_hides_its_size_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="more than 10 bytes"):
         await LocalEnvironment(working_dir=tmp_path, max_file_bytes=10).read_file("/proc/cpuinfo")
+
+
+async def test_a_file_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    place = LocalEnvironment(working_dir=tmp_path, max_file_bytes=4)
+    await place.initialize()
+    await place.write_file("a", "1234")
+    with pytest.raises(OSError, match="'a' would have more than 4 bytes"):
+        await place.write_file("a", "ä234")
+    assert await place.read_file("a") == b"1234"
+
+
+async def test_a_timeout_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    place = LocalEnvironment(working_dir=tmp_path)
+    await place.initialize()
+    with pytest.raises(InputValidationError, match="NaN"):
+        await place.execute("true", timeout=float("nan"))

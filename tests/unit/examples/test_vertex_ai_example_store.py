@@ -9,6 +9,7 @@ import google.auth
 import pytest
 from google.oauth2.credentials import Credentials
 
+from ostinato._google_rest import GoogleApiError
 from ostinato.errors import InputValidationError
 from ostinato.examples import Example, VertexAiExampleStore
 from ostinato.types import Content, FunctionCall, FunctionResponse, Part
@@ -78,3 +79,25 @@ async def test_similar_examples_come_with_calls_and_responses(
 def test_a_store_is_named_in_full(name: str) -> None:
     with pytest.raises(InputValidationError, match="exampleStores/ID"):
         VertexAiExampleStore(name)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ("null", "the whole"),
+        ("[1, 2]", "the whole"),
+        ({"results": [5]}, r"results\.0"),
+        ({"results": [{"example": None}]}, r"results\.0\.example"),
+        ({"results": [{"example": {"storedContentsExample": 5}}]}, "storedContentsExample"),
+        ({"results": [{"example": {}, "similarityScore": "x"}]}, "similarityScore"),
+    ],
+)
+async def test_an_answer_of_another_shape_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, problem: str
+) -> None:
+    monkeypatch.setattr(google.auth, "default", lambda **_: (Credentials(token="t"), "p"))
+    async with FakeServer([Answer(answer)]) as server:
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)
+        problem = f"Example Store answered .*{problem}.*: (it is|Input)"
+        with pytest.raises(GoogleApiError, match=problem):
+            await asyncio.to_thread(VertexAiExampleStore(STORE).get_examples, "tea?")

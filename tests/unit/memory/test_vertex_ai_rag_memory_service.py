@@ -68,8 +68,10 @@ def found(name: str, *lines: tuple[str, float, str] | str) -> None:
 
 async def search(service: VertexAiRagMemoryService, **owner: str) -> list[tuple[str | None, Any]]:
     owner = {"app_name": "app.x", "user_id": "u/1", **owner}
-    response = await service.search_memory(**owner, query="tea")
-    await service.close()
+    try:
+        response = await service.search_memory(**owner, query="tea")
+    finally:
+        await service.close()
     return [(one.author, (one.content.parts or [])[0].text) for one in response.memories]
 
 
@@ -171,6 +173,12 @@ async def test_a_short_name_needs_a_project(
     [
         (Answer({"error": {"code": 3, "message": "Bad file."}}), "did not take a file: Bad file"),
         (Answer({"error": {"message": "No t-1-token."}}, status=403), "answered 403: No"),
+        (Answer({"error": {"message": "No key=AIzaSyA123456789."}}), r"file: No key=\[redacted"),
+        (Answer({}), "did not take a file: it gives no reason"),
+        (Answer("null"), "RAG Engine answered with JSON of another shape"),
+        (Answer("[1, 2]"), "RAG Engine answered with JSON of another shape"),
+        (Answer({"ragFile": 5}), "ragFile: it is not an object"),
+        (Answer({"error": 5}), "error: it is not an object"),
     ],
 )
 async def test_a_refused_upload_is_an_error(
@@ -182,3 +190,32 @@ async def test_a_refused_upload_is_an_error(
         with pytest.raises(GoogleApiError, match=problem):
             await service.add_session_to_memory(session(said("a")))
         await service.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ("null", "the whole: it is not an object"),
+        ("[1, 2]", "the whole: it is not an object"),
+        ("<html>", "not JSON"),
+        ({"contexts": 5}, "contexts: it is not an object"),
+        ({"contexts": {"contexts": [1]}}, r"contexts\.contexts\.0: it is not an object"),
+        (
+            {"contexts": {"contexts": [{"text": 5}]}},
+            r"contexts\.contexts\.0\.text: Input should be",
+        ),
+    ],
+)
+async def test_a_search_refuses_an_answer_of_another_shape(
+    monkeypatch: pytest.MonkeyPatch, server: FakeServer, answer: Any, problem: str
+) -> None:
+    async with FakeServer([Answer(answer)]) as wrong:
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", wrong.url)
+        with pytest.raises(GoogleApiError, match=f"Vertex AI RAG Engine .*{problem}"):
+            await search(VertexAiRagMemoryService(CORPUS))
+
+
+async def test_lines_of_a_file_that_are_no_events_are_left_out(server: FakeServer) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    found(NAME, ("user", 1e300, "far"), ("user", float("nan"), "none"), deep, ("user", 1.0, "tea"))
+    assert await search(VertexAiRagMemoryService(CORPUS)) == [("user", "tea")]

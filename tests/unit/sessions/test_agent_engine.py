@@ -13,11 +13,13 @@ from google.oauth2.credentials import Credentials
 
 from ostinato.errors import InputValidationError, StoreError
 from ostinato.sessions import VertexAiSessionService
+from ostinato.sessions.agent_engine import agent_engine_client
 from ostinato.sessions.agent_engine.agent_engine_client import (
     AgentEngineClient,
     AgentEngineError,
     _service_host,
 )
+from tests.support.dripping_server import HALF_HEADERS, HEADERS, drip_forever
 from tests.unit.sessions.talk import OWNER, reloaded, said, texts
 from tests.wire.agent_engine.engine import AgentEngine
 from tests.wire.agent_engine.fixtures import TOKEN
@@ -50,6 +52,36 @@ async def test_what_passes_by_itself_is_asked_again(
     assert len(waits) == 4 and all(0.25 <= wait <= 6 for wait in waits)
 
 
+@pytest.mark.parametrize("first", [HEADERS, HALF_HEADERS])
+async def test_an_answer_that_comes_by_bytes_has_a_time_limit(
+    engine: AgentEngine, waits: list[float], monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    with drip_forever(first) as url:
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", url)
+        client = AgentEngineClient("proj", "us-central1", None, timeout=0.1)
+        with pytest.raises(AgentEngineError, match=r"did not answer .* within 0\.1 s"):
+            await asked(client)
+
+
+async def test_an_answer_is_bounded(
+    engine: AgentEngine, client: AgentEngineClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_engine_client, "_MOST_BYTES", 5)
+    with pytest.raises(AgentEngineError, match="more than 5 bytes"):
+        await asked(client)
+
+
+@pytest.mark.parametrize("items", ["5", '{"a": 1}', "[5]"])
+async def test_a_list_of_another_shape_is_an_error(
+    engine: AgentEngine, client: AgentEngineClient, items: str
+) -> None:
+    engine.faults = [("GET", Answer(f'{{"sessions": {items}}}'))]
+    with pytest.raises(AgentEngineError, match="sessions is no list of objects"):
+        async for _ in client.items("456", "sessions", "sessions", {}):
+            pass
+    await client.close()
+
+
 async def test_five_times_at_most(
     engine: AgentEngine, client: AgentEngineClient, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -58,7 +90,7 @@ async def test_five_times_at_most(
         await asked(client)
     assert str(caught.value) == (
         "Agent Engine 456 (project proj, location us-central1) answered GET sessions/s1 with 503: "
-        "overloaded, ***. Try again later."
+        "overloaded, [redacted]. Try again later."
     )
     assert len(engine.asked) == 5 and len(caplog.records) == 4
     assert TOKEN not in caplog.text and caught.value.__cause__ is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import warnings
 import zipfile
@@ -109,6 +110,59 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
     (folder / "references" / "again").symlink_to("..")
     with pytest.raises(AgentFileError, match="references/again: the link leads to no file"):
         load_skill_from_dir(folder)
+
+
+@pytest.mark.parametrize("swapped", ["references", "a.md", "SKILL.md"])
+def test_a_link_that_appears_while_the_skill_is_read_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    folder = write_skill(tmp_path / "bad", make_text("bad"), references__a_dot_md="a")
+    secrets = write_skill(
+        tmp_path / "out", make_text("bad", description="SECRET"), a_dot_md="SECRET"
+    )
+    really_open = os.open
+
+    def swap_and_open(path: str, flags: int, *args: int, dir_fd: int | None = None) -> int:
+        place = folder if swapped in ("references", "SKILL.md") else folder / "references"
+        if path == swapped and not (place / swapped).is_symlink():
+            (place / swapped).rename(tmp_path / "old")
+            target = secrets if swapped == "references" else secrets / swapped
+            (place / swapped).symlink_to(target)
+        return really_open(path, flags, *args, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swap_and_open)
+    with pytest.raises(AgentFileError, match="cannot be read"):
+        load_skill_from_dir(folder)
+    listed = list_skills_in_dir(tmp_path)
+    assert "SECRET" not in str(listed)
+
+
+def test_a_skill_file_that_is_a_link_out_is_not_listed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(make_text("bad", description="SECRET"))
+    (tmp_path / "skills" / "bad").mkdir(parents=True)
+    (tmp_path / "skills" / "bad" / "SKILL.md").symlink_to("../../secret")
+    left_out: list[str] = []
+    assert list_skills_in_dir(tmp_path / "skills", lambda *told: left_out.append(str(told))) == {}
+    assert "the link leads out" in left_out[0]
+
+
+def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "good", make_text("good"), references__a_dot_md="a")
+    (folder / "references" / "b.md").symlink_to("a.md")
+    before = os.listdir("/proc/self/fd")
+    load_skill_from_dir(folder)
+    os.mkfifo(folder / "references" / "pipe")
+    with pytest.raises(AgentFileError, match="neither a file nor a folder"):
+        load_skill_from_dir(folder)
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_a_file_below_a_file_is_refused(tmp_path: Path) -> None:
+    path = write_archive(
+        tmp_path / "bad.zip", ("SKILL.md", make_text("bad")), ("A", "1"), ("a/b", "2")
+    )
+    with pytest.raises(AgentFileError, match="a/b: 'A' is a file, no folder"):
+        load_skill_from_dir(path)
 
 
 def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:

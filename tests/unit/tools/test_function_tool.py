@@ -4,7 +4,9 @@ import asyncio
 import contextvars
 import functools
 import json
+import sys
 import threading
+import typing
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -505,3 +507,22 @@ async def test_the_small_tools_set_their_actions() -> None:
     context = make_context()
     assert await run(exit_loop, context) is None
     assert (context.actions.escalate, context.actions.skip_summarization) == (True, True)
+
+
+class Town(typing.TypedDict):
+    city: str
+
+
+def test_a_typed_dict_that_cannot_be_read_is_refused_when_the_tool_is_made() -> None:
+    def by_name(place: "list[Town] | None" = None) -> Town:
+        return {"city": str(place)}
+
+    def by_type(place: Any) -> None: ...
+
+    by_type.__annotations__["place"] = list[Town]
+    for func in (by_name, by_type):
+        if sys.version_info >= (3, 12):  # there pydantic reads it
+            assert FunctionTool(func)._get_declaration() is not None
+            continue
+        with pytest.raises(AgentConfigError, match=r"Town is a typing\.TypedDict.*_extensions"):
+            FunctionTool(func)

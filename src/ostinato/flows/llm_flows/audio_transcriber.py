@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field
 
 from ... import types
 from ..._google_rest import GoogleRestClient
@@ -70,7 +72,7 @@ class AudioTranscriber:
         return contents
 
     def _transcribe(self, sound: _Sound) -> list[types.Content]:
-        answer: dict[str, Any] = self.client.send_request(
+        answer = self.client.send_request(
             "POST",
             f"{self.base_url}/v1/speech:recognize",
             body={
@@ -82,12 +84,23 @@ class AudioTranscriber:
                 "audio": {"content": base64.b64encode(sound.data).decode()},
             },
         )
-        best = [result["alternatives"][0] for result in answer.get("results", ())]
         return [
-            types.Content(role=sound.role, parts=[types.Part(text=one["transcript"])])
-            for one in best
-            if one.get("transcript")
+            types.Content(role=sound.role, parts=[types.Part(text=one.alternatives[0].transcript)])
+            for one in self.client.read_record(_Recognition, answer).results
+            if one.alternatives and one.alternatives[0].transcript
         ]
+
+
+class _Alternative(BaseModel):
+    transcript: str = ""
+
+
+class _Result(BaseModel):
+    alternatives: list[_Alternative] = Field(default_factory=list[_Alternative])
+
+
+class _Recognition(BaseModel):
+    results: list[_Result] = Field(default_factory=list[_Result])
 
 
 def _join_neighbours(cache: list[TranscriptionEntry]) -> list[_Sound | types.Content]:

@@ -7,12 +7,14 @@ import re
 import shutil
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ..._log import get_logger
 from ...errors import AgentConfigError
 from .container_flags import LABEL, is_abandoned
+from .program_streams import read_stream, write_stream
 
 logger = get_logger(__name__)
 
@@ -20,6 +22,9 @@ _PROGRAMS = ("docker", "podman")
 _SCHEMES = ("unix", "tcp", "ssh", "npipe")
 _CALL_SECONDS, _FETCH_SECONDS = 30.0, 1_800.0
 _LONGEST_REASON = 600  # characters
+_MOST_BYTES = 2**20
+_MOST_STDERR_BYTES = 64 * 2**10
+_GRACE_SECONDS = 2.0
 # What the command line needs of this process's environment; nothing else reaches it.
 _KEPT = re.compile(
     r"PATH|HOME|USER|LOGNAME|USERPROFILE|SYSTEMROOT|PROGRAMDATA|APPDATA|LOCALAPPDATA|TMPDIR|TEMP|"
@@ -71,6 +76,70 @@ class CliAnswer(NamedTuple):
     stderr: str
 
 
+class _Call:
+    """A call that runs, and what is kept of what it prints.
+
+    Args:
+      process: the program.
+      most_bytes: as for `ContainerCli.call`.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], most_bytes: int | None) -> None:
+        self._process, self._most_bytes = process, most_bytes
+        self._output, self._stderr = bytearray(), bytearray()
+        self._is_too_long = False
+
+    def attend(self, stdin: bytes, seconds: float) -> CliAnswer:
+        """Wait for the end of the program; end it when it prints or takes too much."""
+        process = self._process
+        assert process.stdin and process.stdout and process.stderr  # they are pipes
+        threads = [
+            threading.Thread(target=read_stream, args=(process.stdout, self._keep), daemon=True),
+            threading.Thread(target=read_stream, args=(process.stderr, self._note), daemon=True),
+            threading.Thread(target=_write_and_close, args=(process.stdin, stdin), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        is_late = False
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            is_late = True
+        finally:
+            process.kill()
+            process.wait()
+            for thread in threads:
+                thread.join(_GRACE_SECONDS)  # another process may hold the other end
+            for stream in (process.stdin, process.stdout, process.stderr):
+                with suppress(OSError):
+                    stream.close()
+        if is_late:
+            return CliAnswer(None, b"", f"no answer within {seconds:g} s")
+        if self._is_too_long:
+            return CliAnswer(None, b"", f"more than {self._most_bytes:,} bytes of output")
+        said = self._stderr.decode("utf-8", "replace")
+        return CliAnswer(process.returncode, bytes(self._output), said)
+
+    def _keep(self, piece: bytes) -> None:
+        if self._most_bytes is None or self._is_too_long:
+            return
+        self._output += piece
+        if len(self._output) > self._most_bytes:
+            self._is_too_long = True
+            self._process.kill()
+
+    def _note(self, piece: bytes) -> None:
+        """Keep the end of stderr, which says why the program failed."""
+        self._stderr += piece
+        del self._stderr[:-_MOST_STDERR_BYTES]
+
+
+def _write_and_close(stream: IO[bytes], data: bytes) -> None:
+    write_stream(stream, data)
+    with suppress(OSError):
+        stream.close()
+
+
 class ContainerCli:
     """The program `docker` or `podman`, of one daemon.
 
@@ -114,6 +183,7 @@ class ContainerCli:
         stdin: bytes = b"",
         seconds: float = _CALL_SECONDS,
         proxies: bool = False,
+        most_bytes: int | None = _MOST_BYTES,
     ) -> CliAnswer:
         """Run the program to its end and return what it printed.
 
@@ -122,27 +192,26 @@ class ContainerCli:
           stdin: what it reads.
           seconds: how long it may take.
           proxies: as for `environment`.
+          most_bytes: what it may print to stdout; more ends it. None: any amount, which is dropped.
 
         Raises:
           AgentConfigError: it cannot be started.
         """
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 self.words(*arguments),
-                input=stdin,
-                capture_output=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 env=self.environment(proxies=proxies),
-                timeout=seconds,
-                check=False,
+                bufsize=0,
             )
-        except subprocess.TimeoutExpired:
-            return CliAnswer(None, b"", f"no answer within {seconds:g} s")
         except OSError as error:
             raise AgentConfigError(
                 f"{self.path} cannot be run ({error.strerror}). Set container_cli to the program "
                 "docker or podman."
             ) from error
-        return CliAnswer(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        return _Call(process, most_bytes).attend(stdin, seconds)
 
     def prepare_image(self, image: str, *, build_path: str | None, pull: bool) -> None:
         """Make sure that an image is there, once, and remove abandoned containers.
@@ -213,7 +282,13 @@ class ContainerCli:
         logger.info("Building the image %s from %s.", image, build_path)
         # The folder is absolute, so it cannot pass for a flag.
         done = self.call(
-            "build", "--tag", image, str(folder.resolve()), seconds=_FETCH_SECONDS, proxies=True
+            "build",
+            "--tag",
+            image,
+            str(folder.resolve()),
+            seconds=_FETCH_SECONDS,
+            proxies=True,
+            most_bytes=None,
         )
         if done.status != 0:
             raise self.error(f"image {image!r} cannot be built from {build_path}", done.stderr)
@@ -228,7 +303,9 @@ class ContainerCli:
                 f"Run `{self.name} pull {image}`, or set pull_image=True."
             )
         logger.info("Pulling the image %s.", image)
-        done = self.call("pull", "--quiet", image, seconds=_FETCH_SECONDS, proxies=True)
+        done = self.call(
+            "pull", "--quiet", image, seconds=_FETCH_SECONDS, proxies=True, most_bytes=None
+        )
         if done.status != 0:
             raise self.error(f"image {image!r} cannot be pulled", done.stderr)
 

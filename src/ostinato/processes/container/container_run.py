@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO
 
 from ...errors import AgentConfigError
 from .container_cli import ContainerCli
+from .program_streams import Sink, read_stream, write_stream
 
-Sink = Callable[[bytes], None]
-
-_PIECE = 65_536
 _GRACE_SECONDS = 2.0
 
 
@@ -70,12 +66,12 @@ class ContainerRun:
             return -9
         assert process.stdin and process.stdout and process.stderr  # they are pipes
         readers = [
-            threading.Thread(target=_pump, args=pair, daemon=True)
+            threading.Thread(target=read_stream, args=pair, daemon=True)
             for pair in zip((process.stdout, process.stderr), self._sinks, strict=True)
         ]
         for reader in readers:
             reader.start()
-        _write_all(process.stdin, self._stdin)
+        write_stream(process.stdin, self._stdin)
         try:
             status = process.wait()
         finally:
@@ -142,16 +138,3 @@ class ContainerRun:
             if stream is not None:
                 with suppress(OSError):
                     stream.close()
-
-
-def _pump(stream: IO[bytes], sink: Sink) -> None:
-    with suppress(OSError, ValueError):  # closed from outside
-        while piece := os.read(stream.fileno(), _PIECE):
-            sink(piece)
-
-
-def _write_all(stream: IO[bytes], data: bytes) -> None:
-    view = memoryview(data)
-    with suppress(OSError):  # it ended before it read all
-        while view:
-            view = view[os.write(stream.fileno(), view) :]

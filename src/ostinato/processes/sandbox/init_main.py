@@ -87,6 +87,44 @@ def mount_place(size: int) -> None:
         _set_attributes("/", _ATTRIBUTE_READ_ONLY, recursive=False)
 
 
+class Target:
+    """A folder to copy to, which is made when its first file is: thousands can be empty.
+
+    Args:
+      descriptor: the open folder; None if it has to be made.
+      name: its name in `parent`.
+      parent: the folder that it lies in.
+      uid: the user that it belongs to, if it is not this process's.
+    """
+
+    def __init__(
+        self,
+        descriptor: int | None,
+        name: str = "",
+        parent: "Target | None" = None,
+        uid: int | None = None,
+    ) -> None:
+        self._descriptor, self._name, self._parent, self._uid = descriptor, name, parent, uid
+
+    def open(self) -> int:
+        """Return the folder's descriptor."""
+        if self._descriptor is None:
+            assert self._parent is not None  # only the topmost has none, and it is open
+            parent = self._parent.open()
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self._name, 0o700, dir_fd=parent)
+            if self._uid is not None:
+                os.chown(self._name, self._uid, self._uid, dir_fd=parent)
+            flags = os.O_RDONLY | os.O_NOFOLLOW
+            self._descriptor = os.open(self._name, flags, dir_fd=parent)
+        return self._descriptor
+
+    def close(self) -> None:
+        """Close the folder, if it was opened."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+
 class Files:
     """Files that come from the exchanged folder, and go back there when they have changed."""
 
@@ -97,45 +135,43 @@ class Files:
     def bring_in(self, uid: int) -> None:
         """Copy all files in, for a user."""
         source = os.open(self._inside, os.O_RDONLY)
-        self._copy(self._outside, source, (), uid)
+        self._copy(self._outside, Target(source), (), uid)
         os.close(source)
 
     def bring_back(self) -> None:
         """Copy new and changed regular files out; no process writes them any more."""
         source = os.open(self._inside, os.O_RDONLY)
-        self._copy(source, self._outside, (), None)
+        self._copy(source, Target(self._outside), (), None)
         os.close(source)
 
-    def _copy(self, source: int, target: int, above: tuple[str, ...], uid: int | None) -> None:
+    def _copy(self, source: int, target: Target, above: tuple[str, ...], uid: int | None) -> None:
         with os.scandir(source) as entries:
             found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         for name, status in found:
             place = (*above, name)
             if stat.S_ISDIR(status.st_mode) and len(place) < _MAX_DEPTH:
                 self._copy_folder(source, target, place, uid)
+            elif stat.S_ISDIR(status.st_mode):
+                target.open()  # so that the reader sees that it is too deep
             elif stat.S_ISREG(status.st_mode):
                 mark = status.st_mtime_ns, status.st_size
                 if uid is not None:
                     self._known[place] = mark
                 elif self._known.get(place) == mark:
                     continue
-                _copy_file(source, target, name, status, uid)
+                _copy_file(source, target.open(), name, status, uid)
 
     def _copy_folder(
-        self, source: int, target: int, place: tuple[str, ...], uid: int | None
+        self, source: int, target: Target, place: tuple[str, ...], uid: int | None
     ) -> None:
         name = place[-1]
         if uid is None:  # the command may have locked its folders
             os.chmod(name, stat.S_IRWXU, dir_fd=source)
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=target)
-        if uid is not None:
-            os.chown(name, uid, uid, dir_fd=target)
         inner = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=source)
-        outer = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=target)
+        outer = Target(None, name, target, uid)
         self._copy(inner, outer, place, uid)
         os.close(inner)
-        os.close(outer)
+        outer.close()
 
 
 def _copy_file(

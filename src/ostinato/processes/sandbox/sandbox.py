@@ -28,7 +28,7 @@ MECHANISMS: tuple[Mechanism, ...] = ("bubblewrap", "namespaces", "landlock")
 # of processes and of disk; and the filter of system calls.
 PROTECTIONS = ("files", "network", "signals", "memory", "processes", "disk", "calls")
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).resolve().parent
 _INIT, _CONFINE = _HERE / "init_main.py", _HERE / "confine_main.py"
 _PLACE = "/sandbox"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -99,7 +99,7 @@ class Sandbox:
     ) -> None:
         self.mechanism = mechanism
         self.limits = limits
-        self._readable = [str(path.absolute()) for path in readable]
+        self._readable = [resolve_dots(str(path.absolute())) for path in readable]
         self._required = list(required)
         for path in self._readable:
             if not Path(path).is_file() and not Path(path).is_dir():
@@ -130,8 +130,8 @@ class Sandbox:
         """
         if self.mechanism == "landlock" and os.getuid() == 0:
             exchange.chmod(0o711)  # another user passes through it to `work`
-        setup = self._describe(list(words), exchange)
-        init = [sys.executable, "-I", "-S", str(_INIT), json.dumps(setup)]
+        setup = self._describe([resolve_dots(words[0]), *words[1:]], exchange)
+        init = [resolve_dots(sys.executable), "-I", "-S", str(_INIT), json.dumps(setup)]
         if self.mechanism == "bubblewrap":
             return [*_wrap_in_bubblewrap(str(exchange), setup["visible"], setup["links"]), *init]
         return init
@@ -286,12 +286,24 @@ def _log_protections(mechanism: Mechanism, holds: frozenset[str]) -> None:
     _log.log(level, "Sandbox by %s protects %s; not %s", mechanism, kept, ", ".join(lacks) or "-")
 
 
+def resolve_dots(path: str) -> str:
+    """Return an absolute path without `..`, which cannot be mounted; its last part stays a link.
+
+    A program that is called as `../venv/bin/python` has such paths of its interpreter.
+    """
+    if ".." not in path.split("/"):
+        return path
+    folder, name = os.path.split(path)
+    return os.path.realpath(path) if name == ".." else os.path.join(os.path.realpath(folder), name)
+
+
 def _list_visible(more: Sequence[str]) -> list[str]:
     """Return the files and folders that commands can read, without those within others."""
     child = _HERE.parent.parent / "code_executors" / "_child_main.py"
     wanted = [path for path in _SYSTEM if not Path(path).is_symlink()]
     wanted += [f"/etc/{name}" for name in _SETTINGS]
-    wanted += [sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)]
+    prefixes = [resolve_dots(path) for path in (sys.prefix, sys.base_prefix)]
+    wanted += [*prefixes, os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)]
     wanted += [str(_HERE), str(child), *more]
     visible: list[str] = []
     for path in sorted(set(wanted), key=len):

@@ -15,12 +15,19 @@ import threading
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ... import _google_retries
-from ..._google_retries import FIRST_WAIT_S, NOTHING_DONE, PASSING, poll_operation
+from ..._google_retries import (
+    FIRST_WAIT_S,
+    NOTHING_DONE,
+    PASSING,
+    OperationError,
+    poll_operation,
+)
 from ..._log import get_logger
 from ..._optional import need
+from ..._secret_values import redact_values
 from ...errors import InputValidationError, StoreError
 from ...features.environment import is_enterprise_mode_enabled
 
@@ -37,6 +44,9 @@ _ATTEMPTS = 5
 _LONGEST_WAIT_S = 30.0
 _OPERATION_S = 300.0
 _TIMEOUT_S = 60.0
+_MOST_BYTES = 100 * 2**20
+_MOST_READ = 100_000  # characters of an error that are searched for secrets
+_LONGEST_REASON = 500  # characters
 
 
 class AgentEngineError(StoreError):
@@ -86,6 +96,14 @@ def get_express_mode_api_key(
     if express_mode_api_key is None and project is None and location is None:
         return (os.environ.get("GOOGLE_API_KEY") or None) if is_enterprise_mode_enabled() else None
     return express_mode_api_key or None
+
+
+class _Answer(NamedTuple):
+    """A complete answer of HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class _Login:
@@ -213,11 +231,22 @@ class AgentEngineClient:
         while True:
             asked = {**query, "pageToken": token} if token else query
             page = await self.ask("GET", engine, resource, query=asked)
-            for item in page.get(key) or ():
-                yield item
+            items: Any = page.get(key) or []
+            if not isinstance(items, list):
+                raise self._shape_error(engine, resource, key)
+            for item in cast("list[Any]", items):
+                if not isinstance(item, dict):
+                    raise self._shape_error(engine, resource, key)
+                yield cast("dict[str, Any]", item)
             token = page.get("nextPageToken") or ""
             if not token:
                 return
+
+    def _shape_error(self, engine: str, resource: str, key: str) -> AgentEngineError:
+        return AgentEngineError(
+            f"{self._describe_engine(engine)} answered {resource} with JSON of another shape than "
+            f"it documents: {key} is no list of objects. A proxy may stand between."
+        )
 
     async def wait_for_operation(self, engine: str, operation: dict[str, Any]) -> dict[str, Any]:
         """Wait for a long-running operation and return its response.
@@ -233,11 +262,18 @@ class AgentEngineClient:
 
         try:
             operation = await poll_operation(operation, ask, seconds=_OPERATION_S)
-        except TimeoutError as error:
+        except OperationError as error:
             raise AgentEngineError(
                 f"{self._describe_engine(engine)} {error} Look at the operation, or try again."
             ) from None
-        failure = operation.get("error")
+        failure: Any = operation.get("error") or {}
+        response: Any = operation.get("response") or {}
+        if not isinstance(failure, dict) or not isinstance(response, dict):
+            raise AgentEngineError(
+                f"{self._describe_engine(engine)} answered with a long-running operation of "
+                "another shape than it documents. A proxy may stand between."
+            )
+        failure = cast("dict[str, Any]", failure)
         if failure:
             raise AgentEngineError(
                 f"{self._describe_engine(engine)} did not do what was asked: "
@@ -245,7 +281,7 @@ class AgentEngineClient:
                 f"(code {failure.get('code')}).",
                 status={5: 404, 6: 409}.get(failure.get("code")),
             )
-        return operation.get("response") or {}
+        return cast("dict[str, Any]", response)
 
     async def _send_request(
         self,
@@ -265,16 +301,18 @@ class AgentEngineClient:
             attempt += 1
             asked_wait = 0.0
             try:
-                answer = await self._loop_client().request(
-                    method, url, params=dict(query or {}), headers=headers, content=content
-                )
-            except self._http.HTTPError as error:
+                # The library bounds the silence between bytes, and this the whole answer.
+                async with asyncio.timeout(self._timeout):
+                    answer = await self._fetch_answer(
+                        method, url, engine, params=query or {}, headers=headers, content=content
+                    )
+            except (self._http.HTTPError, TimeoutError) as error:
                 again = repeatable or isinstance(error, self._http.ConnectError)
                 failure = self._no_answer_error(error, engine, method, url)
             else:
-                if answer.status_code < 300:
+                if answer.status < 300:
                     return self._read_answer(answer, engine, method, url)
-                status = answer.status_code
+                status = answer.status
                 again = status in (PASSING if repeatable else NOTHING_DONE)
                 failure = self._refusal_error(answer, engine, method, url)
                 asked_wait = _parse_seconds(answer.headers.get("retry-after", ""))
@@ -283,6 +321,20 @@ class AgentEngineClient:
             wait = FIRST_WAIT_S * 2 ** (attempt - 1) * (0.5 + random.random())
             logger.warning("%s Attempt %d of %d follows.", failure, attempt + 1, _ATTEMPTS)
             await _google_retries.pause(min(max(wait, asked_wait), _LONGEST_WAIT_S))
+
+    async def _fetch_answer(self, method: str, url: str, engine: str, **options: Any) -> Any:
+        """Send a request and return the answer with its whole body, which is bounded."""
+        async with self._loop_client().stream(method, url, **options) as answer:
+            body = bytearray()
+            async for piece in answer.aiter_bytes():
+                body += piece
+                if len(body) > _MOST_BYTES:
+                    raise AgentEngineError(
+                        f"{self._describe_engine(engine)} answered {method} {_tail_of(url)} with "
+                        f"more than {_MOST_BYTES} bytes. Ask for less.",
+                        status=answer.status_code,
+                    )
+        return _Answer(answer.status_code, answer.headers, bytes(body))
 
     def _loop_client(self) -> Any:
         """Return the running loop's HTTP client; connections belong to a loop."""
@@ -310,10 +362,10 @@ class AgentEngineClient:
             return f"Agent Engine {engine} (express mode)"
         return f"Agent Engine {engine} (project {self._login.project}, location {self.location})"
 
-    def _read_answer(self, answer: Any, engine: str, method: str, url: str) -> dict[str, Any]:
+    def _read_answer(self, answer: _Answer, engine: str, method: str, url: str) -> dict[str, Any]:
         try:
-            value: Any = answer.json() if answer.content else {}
-        except ValueError:
+            value: Any = json.loads(answer.body) if answer.body else {}
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise AgentEngineError(
@@ -323,16 +375,16 @@ class AgentEngineClient:
         return cast(dict[str, Any], value)
 
     def _no_answer_error(self, error: Exception, engine: str, method: str, url: str) -> Exception:
-        late = isinstance(error, self._http.TimeoutException)
+        late = isinstance(error, (self._http.TimeoutException, TimeoutError))
         why = f"within {self._timeout:g} s" if late else f"({type(error).__name__})"
         return AgentEngineError(
             f"{self._describe_engine(engine)} did not answer {method} {_tail_of(url)} {why}. "
             "Check the network, the location and GOOGLE_VERTEX_BASE_URL, or try again."
         )
 
-    def _refusal_error(self, answer: Any, engine: str, method: str, url: str) -> Exception:
-        status = answer.status_code
-        said = self._redact_secrets(_error_message(answer))
+    def _refusal_error(self, answer: _Answer, engine: str, method: str, url: str) -> Exception:
+        status = answer.status
+        said = _end_sentence(self._redact_secrets(_error_message(answer.body)))
         engine = self._describe_engine(engine)
         told = f"{engine} answered {method} {_tail_of(url)} with {status}: {said}"
         if status == 400:
@@ -342,7 +394,7 @@ class AgentEngineClient:
     def _redact_secrets(self, text: str) -> str:
         """Return a text of the service without what the login keeps secret."""
         secret = self._login.secret
-        return text.replace(secret, "***") if secret else text
+        return redact_values(text, [secret] if secret else [])
 
 
 @cache
@@ -364,14 +416,19 @@ def _tail_of(url: str) -> str:
     return url.partition("/reasoningEngines/")[2].partition("/")[2] or url.rpartition("/")[2]
 
 
-def _error_message(answer: Any) -> str:
-    """Return what an answer says went wrong, 500 characters at most."""
+def _error_message(body: bytes) -> str:
+    """Return what an answer says went wrong."""
     try:
-        error: Any = answer.json()["error"]
+        error: Any = json.loads(body)["error"]
         text = f"{error.get('status', '')}: {error.get('message', '')}".strip(": ")
-    except (ValueError, TypeError, KeyError, AttributeError):
-        text = answer.text.strip()
-    text = text[:500] or "it says nothing"
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        text = body.decode("utf-8", "replace").strip()
+    return text[:_MOST_READ]
+
+
+def _end_sentence(text: str) -> str:
+    """Return the start of a text, with a full stop."""
+    text = text[:_LONGEST_REASON] or "it says nothing"
     return text if text.endswith((".", "!", "?")) else text + "."
 
 

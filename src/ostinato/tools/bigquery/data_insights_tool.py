@@ -10,7 +10,7 @@ from .client import BQ_USER_AGENT
 from .config import BigQueryToolConfig
 
 ANALYTICS_URL = "https://geminidataanalytics.googleapis.com/v1beta"
-_TIMEOUT_SECONDS = 300.0  # the agent is silent while its queries run
+_TIMEOUT_SECONDS = 600.0  # the agent runs several queries for an answer
 _OMITTED = {"Data Retrieved": "Intermediate result omitted"}
 _INSTRUCTIONS = """Answer in plain text only: no charts, graphs, images or other visualizations.
 Show the data that the answer rests on, then the conclusion with the details that matter.

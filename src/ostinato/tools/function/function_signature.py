@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
+import sys
 import types as python_types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -11,7 +13,11 @@ from contextlib import suppress
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+from pydantic.errors import (
+    PydanticSchemaGenerationError,
+    PydanticUndefinedAnnotation,
+    PydanticUserError,
+)
 from pydantic.fields import FieldInfo
 
 from ...context.live_request_queue import LiveRequestQueue
@@ -69,6 +75,10 @@ class Parameter:
                     f"{type_name(self.annotation)}, which a model cannot give as JSON. Use a "
                     "pydantic model, a dataclass or a plain type, or bind the value beforehand."
                 ) from error
+            except PydanticUserError as error:
+                if error.code != "typed-dict-version":
+                    raise
+                raise _typed_dict_error(self.tool, type_name(self.annotation)) from error
         return self._adapter
 
     def convert_value(self, value: Any) -> Any:
@@ -79,6 +89,36 @@ class Parameter:
         if self.annotation is Any or (value is None and self.default is None):
             return value
         return _with_integers(value, self.adapter.validate_python(value))
+
+
+def refuse_typed_dicts(func: Callable[..., Any], tool: str) -> None:
+    """Refuse parameters with a `typing.TypedDict`, which pydantic cannot read before Python 3.12.
+
+    Raises:
+      AgentConfigError: there is one.
+    """
+    if sys.version_info >= (3, 12):
+        return
+    inner = inspect.unwrap(target_of(func))
+    names: dict[str, Any] = getattr(inner, "__globals__", {})
+    annotations: dict[str, Any] = getattr(inner, "__annotations__", {})
+    left = [kind for name, kind in annotations.items() if name != "return"]
+    for text in [kind for kind in left if isinstance(kind, str)]:
+        left += [names[word] for word in re.findall(r"\w+", text) if word in names]
+    while left:
+        found = left.pop()
+        if isinstance(found, str):
+            continue
+        if type(found).__module__ == "typing" and typing.is_typeddict(found):
+            raise _typed_dict_error(tool, found.__name__)
+        left += typing.get_args(found)
+
+
+def _typed_dict_error(tool: str, name: str) -> AgentConfigError:
+    return AgentConfigError(
+        f"Tool {tool!r}: {name} is a typing.TypedDict, which cannot be read before Python 3.12. "
+        "Import TypedDict from typing_extensions."
+    )
 
 
 class Signature:

@@ -94,4 +94,4 @@ class VertexAiRagRetrieval(BaseRetrievalTool):
     def _retrieve(self, query: str) -> list[str]:
         with GoogleRestClient("Vertex AI RAG Engine") as client:
             corpora = RagCorpora(f"Tool {self.name!r}", client, self.vertex_rag_store)
-            return [found["text"] for found in corpora.retrieve_contexts(query)]
+            return [found.text for found in corpora.retrieve_contexts(query)]

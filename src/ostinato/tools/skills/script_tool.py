@@ -111,6 +111,11 @@ class RunSkillScriptTool(SkillTool):
         words = build_arguments(args)
         if isinstance(words, dict):
             return words
+        if any("\0" in word for word in words):
+            return make_error(
+                "INVALID_ARGUMENTS",
+                "An argument holds a NUL, which no script can get.",
+            )
         path = find_script_path(args["file_path"])
         script = skill.resources.get_script(path)
         if script is None:

@@ -124,4 +124,4 @@ async def test_the_application_is_named_in_the_user_agent(
 async def test_no_error_holds_the_token(bigquery: FakeBigQuery, call_tool: CallTool) -> None:
     bigquery.failures = [(401, {"error": {"message": "Invalid credentials: token-1"}})]
     found = await call_tool("list_dataset_ids", {"project_id": "p"})
-    assert found["error_details"] == "BigQuery answered 401: Invalid credentials: ***"
+    assert found["error_details"] == "BigQuery answered 401: Invalid credentials: [redacted]"

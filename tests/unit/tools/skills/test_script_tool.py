@@ -119,6 +119,16 @@ async def test_wrong_calls_have_codes() -> None:
     assert both["error_code"] == "INVALID_ARGUMENTS"
 
 
+async def test_an_argument_with_a_nul_is_an_error() -> None:
+    found = await ask(run("show.py", args=["a\0b"]), run("show.py", args={"name": "\0"}))
+    assert found == 2 * [
+        {
+            "error": "An argument holds a NUL, which no script can get.",
+            "error_code": "INVALID_ARGUMENTS",
+        }
+    ]
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
