@@ -13,10 +13,9 @@ from ....context.invocation import InvocationContext
 from ....errors import ToolResultError
 from ....events.event import Event
 from ....tools.model_mistake import ModelMistake
+from ....tools.result_limits import MAX_LEVELS, is_too_deep
 
 _NOT_FINITE = (b"NaN", b"Infinity")
-_MAX_LEVELS = 180  # the JSON reader allows 200, and the event around a result needs some
-_AROUND = 200 - _MAX_LEVELS
 
 
 class ResultTooLarge(Exception):
@@ -84,20 +83,12 @@ def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) ->
                 f"Tool {tool!r} of agent {agent!r} returned a number that JSON cannot carry "
                 f"(NaN or infinite) at {path or 'the top'}. Return None or a text instead."
             )
-    if data.count(b"[") + data.count(b"{") > _MAX_LEVELS and _is_too_deep(data):
+    if is_too_deep(data):
         raise ToolResultError(
             f"Tool {tool!r} of agent {agent!r} returned a value that is nested more than "
-            f"{_MAX_LEVELS} levels deep. Return a flatter one."
+            f"{MAX_LEVELS} levels deep. Return a flatter one."
         )
     return from_json(data)
-
-
-def _is_too_deep(data: bytes) -> bool:
-    try:
-        from_json(b"[" * _AROUND + data + b"]" * _AROUND)
-    except ValueError:
-        return True
-    return False
 
 
 def _type_name(value: object) -> str:
