@@ -38,6 +38,8 @@ class GoogleTool(FunctionTool):
       tool_settings: what `settings` is.
     """
 
+    has_outside_results = True
+
     def __init__(
         self,
         func: Callable[..., Any],

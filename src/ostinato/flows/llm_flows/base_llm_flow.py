@@ -19,6 +19,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.run_path import enter_transfer
+from ...errors import ModelAnswerError
 from ...events.event import EVENT_TEMPLATE, Event
 from ...models.base_llm import BaseLlm
 from ...models.llm_request import REQUEST_TEMPLATE, LlmRequest
@@ -383,6 +384,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             branch=draft.branch,
             actions=draft.actions,
         )
+        _refuse_nul(event, llm_request.model)
         calls = event.get_function_calls()
         if calls:
             make_calls_readable(event)
@@ -479,6 +481,24 @@ def _asks_for_credential(event: Event) -> bool:
     return bool(event.long_running_tool_ids) and any(
         call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
     )
+
+
+def _refuse_nul(event: Event, model: str | None) -> None:
+    """Refuse an answer whose text not every store can keep.
+
+    Raises:
+      ModelAnswerError: a text holds NUL.
+    """
+    for part in (event.content and event.content.parts) or ():
+        code, result = part.executable_code, part.code_execution_result
+        texts = part.text, code and code.code, result and result.output
+        if any(["\0" in text for text in texts if isinstance(text, str)]):
+            raise ModelAnswerError(
+                f"The answer of model {model!r} holds a NUL character, which not every store can "
+                "keep.",
+                model=model or "",
+                retryable=False,
+            )
 
 
 def _copy_grounding(ctx: InvocationContext, event: Event) -> None:

@@ -177,6 +177,16 @@ async def test_what_is_nested_too_deeply_for_an_event_is_text_in_its_place(tmp_p
     assert second["type"] == "text" and deep in second["text"]
 
 
+async def test_nul_is_replaced_in_texts_and_keys(tmp_path: Path):
+    content = [{"type": "text", "text": "a\0b"}]
+    answer = json.dumps({"content": content, "structuredContent": {"a\0": "\0"}})
+    stored = await talk_to(tmp_path, {"tools/call": [result(answer)]}, call("act"))
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    assert response.response is not None
+    assert response.response["content"][0]["text"] == "a\ufffdb"
+    assert response.response["structuredContent"] == {"a\ufffd": "\ufffd"}
+
+
 @pytest.mark.parametrize("name", LISTS)
 async def test_list_of_tools(name: str, tmp_path: Path):
     await talk_to(tmp_path, {"tools/list": LISTS[name]})

@@ -15,6 +15,7 @@ from .... import _clock, types
 from ....events.event import Event
 from ....models.invalid_args import INVALID_ARGS_KEY
 from ....models.llm_request import CLIENT_ID_PREFIX
+from ....tools.result_limits import has_nul
 from ..history.projection import RESERVED_CALLS, strip_client_ids
 
 AF_FUNCTION_CALL_ID_PREFIX = CLIENT_ID_PREFIX
@@ -24,8 +25,9 @@ _MAX_SHOWN = 500
 def make_calls_readable(event: Event) -> None:
     """Replace the calls of an event that a session could not load again.
 
-    Arguments that JSON cannot represent move under `INVALID_ARGS_KEY`, which the model gets back; a
-    name becomes text; an id that is invalid, or that an earlier call of the event has, is removed.
+    Arguments that JSON cannot represent, or that hold NUL, move under `INVALID_ARGS_KEY`, which the
+    model gets back; a name becomes text; an id that is invalid, or that an earlier call of the
+    event has, is removed.
     """
     content = event.content
     parts = content.parts if content is not None else None
@@ -68,15 +70,18 @@ def _find_repairs(call: types.FunctionCall, seen: set[str]) -> dict[str, Any]:
 def _is_json(args: Any) -> bool:
     """Return whether arguments survive storing, nested as deeply as in an event."""
     try:
-        from_json(to_json([[[[[[args]]]]]], inf_nan_mode="constants"), allow_inf_nan=False)
+        data = to_json([[[[[[args]]]]]], inf_nan_mode="constants")
+        from_json(data, allow_inf_nan=False)
     except ValueError:
+        return False
+    if has_nul(data):
         return False
     return all([key.__class__ is str for key in args])
 
 
 def _as_text(value: Any) -> str:
     text = value if isinstance(value, str) else _safe_repr(value)
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _safe_repr(value: Any) -> str:
