@@ -188,7 +188,7 @@ async def test_events_that_are_broken(event: dict[str, Any]) -> None:
     said = [*events([{"type": "text", "text": "ab"}])[:4], event]
     got = await failing(Answer(sse(said, named=True)), stream=True)
     assert isinstance(got, errors.ModelAnswerError)
-    assert got.retryable
+    assert not got.retryable
 
 
 async def test_an_event_that_is_no_json() -> None:
