@@ -94,6 +94,8 @@ class OpenAIApiLlm(HttpLlm, OpenAIErrorsLlm):
         error = fields.get("error")
         if error and fields.get("object") != "response":
             inner = fields_of(error)
+            if not inner and not isinstance(error, str):
+                raise BadAnswer(f"its error is {error!r:.200}")
             text = str(inner.get("message") or error)
             code = inner.get("code") or inner.get("type")
             raise self._make_api_error(status_of(code, 500), text, f"{text} {code}")

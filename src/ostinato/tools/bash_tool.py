@@ -68,6 +68,8 @@ class ExecuteBashTool(BaseTool):
       AgentConfigError: `workspace` is not a directory.
     """
 
+    has_outside_results = True
+
     def __init__(
         self, *, workspace: Path | None = None, policy: BashToolPolicy | None = None
     ) -> None:

@@ -53,6 +53,8 @@ class DiscoveryEngineSearchTool(FunctionTool):
         location that cannot be.
     """
 
+    has_outside_results = True
+
     def __init__(
         self,
         data_store_id: str | None = None,

@@ -35,6 +35,7 @@ class GoogleTool(FunctionTool):
     """
 
     _own_parameters = (_CREDENTIALS, _SETTINGS)
+    has_outside_results = True
 
     def __init__(
         self,

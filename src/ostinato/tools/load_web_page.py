@@ -55,6 +55,7 @@ class WebPageLoader:
             )
         except FetchFailed as error:
             return f"Failed to fetch url: {cut_text(url)}: {error}."
+        text = text.replace("\0", "\ufffd")  # not every store can keep it
         if len(text) > self._characters:
             text, is_cut = text[: self._characters], True
         return f"{text}\n[The page is longer; this is its beginning.]" if is_cut else text

@@ -23,6 +23,7 @@ from ..sessions.log.resume import RERUN
 from ..tools.base_tool import BaseTool
 from ..tools.call_doubt import UNKNOWN, note_effect, note_outcome, settle_doubt
 from ..tools.function_tool import REJECTED
+from ..tools.result_limits import without_nul
 from .node_errors import ToolInDoubtError, ToolNotRunError
 from .node_run import Last, NodeRun, plain_model
 from .stored_output import to_json
@@ -320,4 +321,4 @@ async def _run_call(run: NodeCall) -> Any:
         note_outcome(run.ctx, run.call.id, "failed")
         raise
     note_outcome(run.ctx, run.call.id, "done")
-    return result
+    return without_nul(result) if tool.has_outside_results else result

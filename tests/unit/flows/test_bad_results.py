@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -295,11 +296,56 @@ async def test_a_result_nested_too_deep_keeps_the_session_usable(store: Store) -
     await talk.check_goes_on(model)
 
 
-@pytest.mark.parametrize("value", ["\ud800", "a\x00b", {"\ud800": 1}])
+NUL = ["a\x00b", {"a\x00": 1}, [["\\\x00"]]]
+
+
+@pytest.mark.parametrize("value", NUL)
+async def test_a_result_with_nul_is_the_developer_s_error_in_every_store(
+    store: Store, value: Any
+) -> None:
+    def odd() -> Any:
+        return value
+
+    error = await Talk(agent_of(ScriptedModel([call("odd")]), odd), store).fails()
+    assert isinstance(error, ToolResultError)
+    assert "'odd'" in str(error) and "has run" in str(error) and "NUL" in str(error)
+
+
+@pytest.mark.parametrize("value", NUL)
+async def test_nul_in_the_result_of_others_is_replaced(store: Store, value: Any) -> None:
+    class Outside(FunctionTool):
+        has_outside_results = True
+
+    def odd() -> Any:
+        return value
+
+    model = ScriptedModel([call("odd"), "Done."])
+    (told,) = responses(await Talk(agent_of(model, Outside(odd)), store).say())
+    wanted = json.loads(json.dumps(value).replace("\\u0000", "\\ufffd"))
+    assert told == (wanted if isinstance(wanted, dict) else {"result": wanted})
+
+
+async def test_a_text_about_nul_is_kept(store: Store) -> None:
+    def odd() -> Any:
+        return {"\\u0000": "\\\\u0000"}
+
+    model = ScriptedModel([call("odd"), "Done."])
+    assert responses(await Talk(agent_of(model, odd), store).say()) == [odd()]
+
+
+async def test_nul_in_the_text_of_an_exception_is_replaced(store: Store) -> None:
+    def odd() -> Any:
+        raise ValueError("a\x00b")
+
+    talk = Talk(agent_of(ScriptedModel([call("odd")]), odd), store)
+    assert str(await talk.fails()) == "a\x00b"
+    assert responses(await talk.stored()) == [{"error": "ValueError: a\ufffdb"}]
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"\ud800": 1}])
 async def test_a_text_that_no_encoding_carries_keeps_the_session_usable(
     store: Store, value: Any
 ) -> None:
-    """A lone surrogate cannot be stored; a NUL can, and has to come back."""
 
     def odd() -> Any:
         return value

@@ -9,7 +9,7 @@ import pytest
 
 from ostinato import types
 from ostinato.agents import BaseAgent, LlmAgent, RunConfig
-from ostinato.errors import InputValidationError, ModelRetriesExceededError
+from ostinato.errors import InputValidationError, ModelAnswerError, ModelRetriesExceededError
 from ostinato.events import Event
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_response import LlmResponse
@@ -106,6 +106,33 @@ async def test_a_name_that_is_no_text_names_no_tool(store: Store, name: Any) -> 
     (told,) = responses(await talk.say())
     assert "no tool with that name" in told["error"]
     await talk.check_sound()
+
+
+async def test_arguments_with_nul_go_back_to_the_model(store: Store) -> None:
+    model = Raw(turns=[[assigned(args={"where": "a\x00"})], [types.Part(text="Done.")]])
+    talk = Talk(LlmAgent(name="clerk", model=model, tools=[Tool().look]), store)
+    (told,) = responses(await talk.say())
+    assert "are not valid JSON" in told["error"] and "\0" not in told["error"]
+    await talk.check_sound()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        types.Part(text="a\x00b"),
+        types.Part(text="a\x00b", thought=True),
+        types.Part.from_executable_code(code="\x00", language="PYTHON"),
+    ],
+)
+async def test_an_answer_with_nul_is_the_models_error_in_every_store(
+    store: Store, part: types.Part
+) -> None:
+    talk = Talk(LlmAgent(name="clerk", model=Raw(turns=[[part]])), store)
+    error = await talk.fails()
+    assert isinstance(error, ModelAnswerError) and not error.retryable
+    assert "NUL" in str(error) and "'raw'" in str(error)
+    stored = "".join(event.model_dump_json() for event in await talk.stored())
+    assert "\\u0000" not in stored
 
 
 @pytest.mark.parametrize("id", [7, ["x"], "x\ud800", "x\x00", ""])

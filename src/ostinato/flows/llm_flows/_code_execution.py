@@ -238,6 +238,9 @@ async def _execute_code(
         )
     except ABORTS as abort:
         raise as_tool_error(abort, f"Code executor {type(executor).__name__}") from abort
+    # Not every store can keep NUL.
+    result.stdout = result.stdout.replace("\0", "\ufffd")
+    result.stderr = result.stderr.replace("\0", "\ufffd")
     context.update_code_execution_result(
         invocation_context.invocation_id, code, result.stdout, result.stderr
     )

@@ -544,7 +544,7 @@ def _count_mistake(run: _ToolCall, result: Any, response: dict[str, Any]) -> Non
 
 
 def _describe_error(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}".replace("\0", "\ufffd")
 
 
 def _is_fed_back(run: _ToolCall, error: Exception) -> bool:
@@ -570,6 +570,7 @@ def _make_response(run: _ToolCall, result: Any) -> dict[str, Any]:
         tool=run.tool.name,
         agent=run.agent.name,
         max_bytes=config.max_tool_result_bytes if config else _DEFAULT_MAX_RESULT,
+        is_outside=run.tool.has_outside_results,
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from ..._aclosing import Aclosing
+from ..wire.faults import BadAnswer
 from .client import is_library_error, translate_error
 from .errors import HttpError, HttpStatusError, HttpTimeoutError, HttpTooLargeError
 from .events import EventReader, LineReader, ServerSentEvent, text_of_bytes
@@ -24,6 +25,8 @@ class HttpStream:
 
     Attributes:
       headers: by lower-case name.
+      is_whole: whether the body was read to the end that the server marked, so that what is wrong
+        with it is the server's and would come again.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class HttpStream:
         self._status: int = response.status_code
         self.headers = _read_headers(response.headers.raw)
         self._response, self._request = response, request
+        self.is_whole = False
         self._bounds, self._secrets = bounds, secrets
         self._deadline = began + request.timeouts.whole
 
@@ -113,7 +117,12 @@ class HttpStream:
                     if end and event.data == end:
                         await _discard(chunks)
                         return
-                    found = read(event)
+                    try:
+                        found = read(event)
+                    except BadAnswer as error:
+                        # A cut shows in the last event only, which no blank line follows.
+                        error.retryable = False
+                        raise
                     if found is not None:
                         yield found
         for event in reader.finish():
@@ -139,6 +148,9 @@ class HttpStream:
         """Read the whole body; see `chunks` for errors."""
         async with Aclosing(self.chunks()) as chunks:
             body = b"".join([chunk async for chunk in chunks])
+        # Without a length, a connection that closes early looks like the end.
+        is_marked = {"content-length", "transfer-encoding"} & self.headers.keys()
+        self.is_whole = bool(is_marked) or self._response.http_version == "HTTP/2"
         return HttpAnswer(self.status, self.headers, body, self.request_id)
 
     async def read_error(self) -> HttpStatusError:

@@ -11,6 +11,7 @@ from typing import Any
 from ..._log import get_logger
 from ...version import __version__
 from ..client_per_loop import ClientPerLoop
+from ..wire.faults import BadAnswer
 from .client import (
     OwnRequests,
     build_request,
@@ -125,6 +126,8 @@ class HttpTransport:
                 raise await stream.read_error()
             yield stream
         except Exception as error:  # boundary: the reader of the answer may fail
+            if isinstance(error, BadAnswer) and stream is not None and stream.is_whole:
+                error.retryable = False
             if stream is not None and not getattr(error, "request_id", ""):
                 with suppress(AttributeError):
                     error.request_id = stream.request_id  # type: ignore[attr-defined]

@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 class _EnvironmentTool(BaseTool):
     """A tool over an environment, with text and number parameters; `required` come first."""
 
+    has_outside_results = True
+
     def __init__(
         self,
         environment: BaseEnvironment,

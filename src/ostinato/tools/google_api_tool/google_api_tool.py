@@ -30,6 +30,8 @@ class GoogleApiTool(BaseTool):
       additional_headers: sent with each request.
     """
 
+    has_outside_results = True
+
     def __init__(
         self,
         rest_api_tool: RestApiTool,

@@ -18,6 +18,7 @@ from ..._optional import need
 from ...auth.tool_confirmation import ToolConfirmation
 from ...events.request_input import TOOL_QUESTION
 from ..json_fit import fit_schema
+from ..result_limits import without_nul
 from .connection_params import EXTRA
 from .sampling import CONSENT_SCHEMA, METHOD, SAMPLING, Sampler, describe_request, dump_params
 
@@ -196,6 +197,7 @@ def request_answer(question: dict[str, Any], tool_context: ToolContext, fault: s
       tool_context: the call's context.
       fault: why the answer before could not be used.
     """
+    question = without_nul(question)
     asked = list(question["open"].values())
     lines = [describe_question(one) for one in asked]
     if fault:

@@ -221,7 +221,11 @@ def _holds_error(body: bytes) -> bool:
         answer: Any = json.loads(body)
     except (ValueError, RecursionError):
         return False
-    return isinstance(answer, dict) and isinstance(answer.get("error"), dict)  # pyright: ignore[reportUnknownMemberType]
+    message = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    error: Any = message.get("error")
+    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    is_error = type(fields.get("code")) is int and isinstance(fields.get("message"), str)
+    return is_error and message.get("jsonrpc") == "2.0"
 
 
 async def _read_bounded(response: Any) -> Any:

@@ -17,6 +17,7 @@ from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
 from ..base_tool import BaseTool
 from ..function_tool import UNCONFIRMED, make_rejection
+from ..result_limits import without_nul
 from .annotations import (
     Conditions,
     choose_in_doubt,
@@ -99,6 +100,7 @@ class McpTool(BaseAuthenticatedTool):
     """
 
     returns_media = True
+    has_outside_results = True
     reports_progress = True
 
     def __init__(
@@ -294,7 +296,7 @@ class McpTool(BaseAuthenticatedTool):
         uri = self.mcp_app_resource_uri
         if uri is not None:
             tool = self._mcp_tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-            payload = {"resource_uri": uri, "tool": tool, "tool_args": args}
+            payload = without_nul({"resource_uri": uri, "tool": tool, "tool_args": args})
             widget = UiWidget(
                 id=tool_context.function_call_id or "", provider="mcp", payload=payload
             )

@@ -28,6 +28,7 @@ _UNKNOWN = (
     "happened before you call again."
 )
 _NOT_RUN = "The call was not run."
+_OPEN = (408, 429)  # statuses that leave the outcome open, whoever in between answered with them
 _FORGOTTEN = (
     "the server does not know any more which question the user answered ({reason}), so the answer "
     "was not used. If the call has not taken effect before, it may be made again; then the user is "
@@ -230,7 +231,8 @@ class ServerCall:
             return f"{trace.fault}. {_UNKNOWN}"
         if error.code == kinds.PARSE_ERROR:
             return f"its answer is not valid JSON-RPC. {_UNKNOWN}"
-        if error.code in (kinds.CONNECTION_CLOSED, UNREADABLE) or (trace.status or 0) >= 500:
+        status = trace.status or 0
+        if error.code in (kinds.CONNECTION_CLOSED, UNREADABLE) or status in _OPEN or status >= 500:
             return f"{str(error.message)[:4_000]}. {_UNKNOWN}"
         return str(error.message)[:4_000]
 

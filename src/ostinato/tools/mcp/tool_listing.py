@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from ..._log import get_logger
 from ..._optional import need
@@ -21,6 +21,11 @@ _OWN_TOOL = "load_mcp_resource"
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 _CHECKED_AT_ONCE = 10
+# A check takes a third of a millisecond for each object of a schema; for a list of objects that
+# have to differ, it grows with the square.
+MAX_NODES = 5_000
+_MAX_OBJECTS = 500
+_LARGE = 200  # nodes of a schema that is checked in a thread
 
 
 async def list_tools(
@@ -29,8 +34,9 @@ async def list_tools(
     """Return a server's tools in the order of their names; each that is left out is logged.
 
     Left out are tools with a reserved or repeated name, or with arguments that are not valid JSON
-    Schema: with one of these a provider would refuse the whole request. A check takes milliseconds,
-    so other tasks run in between.
+    Schema: with one of these a provider would refuse the whole request. So are those whose schema
+    has more than `MAX_NODES` objects and lists. A check takes milliseconds, so other tasks run in
+    between.
 
     Args:
       raw_tools: the server's descriptions.
@@ -44,6 +50,13 @@ async def list_tools(
             await asyncio.sleep(0)
         name = fit_name(raw.name, prefix)
         fault = _find_fault(raw, name, found)
+        if not fault:
+            schema = read_schema(raw)
+            fault, nodes = _measure_schema(schema)
+            if not fault and nodes > _LARGE:
+                fault = await asyncio.to_thread(_find_schema_fault, schema)
+            elif not fault:
+                fault = _find_schema_fault(schema)
         if fault:
             _log.warning("MCP server %s: its tool %.200r is left out: %s.", server, raw.name, fault)
             continue
@@ -70,7 +83,23 @@ def _find_fault(raw: Any, name: str, found: dict[str, McpTool]) -> str:
         return "the runtime reserves this name"
     if name in found:
         return f"another tool of the server has the name {name!r} already"
-    return _find_schema_fault(read_schema(raw))
+    return ""
+
+
+def _measure_schema(schema: dict[str, Any]) -> tuple[str, int]:
+    """Return why a schema is too large to be checked, empty if it is not, and its nodes."""
+    nodes, pending = 0, [cast("Any", schema)]
+    while pending:
+        one: Any = pending.pop()
+        nodes += 1
+        if nodes > MAX_NODES:
+            return f"its arguments have more than {MAX_NODES:,} objects and lists", nodes
+        inner = cast("Iterable[Any]", one.values() if isinstance(one, dict) else one)
+        found: list[Any] = [each for each in inner if isinstance(each, dict | list)]
+        if isinstance(one, list) and len(found) > _MAX_OBJECTS:
+            return f"its arguments have a list of more than {_MAX_OBJECTS:,} objects", nodes
+        pending += found
+    return "", nodes
 
 
 def _find_schema_fault(schema: dict[str, Any]) -> str:

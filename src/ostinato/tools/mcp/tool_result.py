@@ -7,7 +7,10 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+from pydantic_core import to_json
+
 from ... import types
+from ..result_limits import is_too_deep
 
 if TYPE_CHECKING:
     from ...context.context import Context as ToolContext
@@ -30,7 +33,8 @@ def dump_result(result: Any) -> dict[str, Any]:
       result: the SDK's result.
 
     Returns:
-      The dict; with `error`, the server's text, if the tool failed.
+      The dict; with `error`, the server's text, if the tool failed. What is nested too deeply for
+      an event is JSON text in it.
     """
     dumped: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     dumped.pop("resultType", None)
@@ -40,9 +44,24 @@ def dump_result(result: Any) -> dict[str, Any]:
     if meta:
         dumped["meta"] = meta
     dumped.setdefault("isError", False)
+    if is_too_deep(to_json(dumped)):
+        _flatten(dumped)
     if dumped["isError"]:
         dumped["error"] = read_text(dumped) or "The tool failed and gave no reason."
     return dumped
+
+
+def _flatten(result: dict[str, Any]) -> None:
+    """Replace what is nested too deeply by its JSON text: whole blocks and whole fields."""
+    for name, value in result.items():
+        if name == "content":
+            texts = [to_json([[block]]) for block in value]
+            result[name] = [
+                {"type": "text", "text": text.decode()[2:-2]} if is_too_deep(text) else block
+                for block, text in zip(value, texts, strict=True)
+            ]
+        elif is_too_deep(text := to_json([value])):
+            result[name] = text.decode()[1:-1]
 
 
 def read_text(result: dict[str, Any]) -> str:

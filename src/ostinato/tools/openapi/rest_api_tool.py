@@ -91,6 +91,8 @@ class RestApiTool(BaseTool):
       ValueError: the endpoint, operation, scheme, credential or a field is malformed.
     """
 
+    has_outside_results = True
+
     def __init__(
         self,
         name: str,

@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ...errors import AgentConfigError
+from ...models.http.errors import HttpRequestError
+from ...models.http.urls import origin_of
 from .api_parameter import ApiParameter
 from .media_types import body_kind, choose_media_type
 from .name_guard import ArgumentError, NameGuard, check_shape, decode_names, fold_name
@@ -98,7 +100,8 @@ class RequestBuilder:
 
         Raises:
           ArgumentError: a value is missing or cannot be written.
-          AgentConfigError: the operation has no method or no server.
+          AgentConfigError: the operation has no method or no server, or its path does not begin
+            with a slash.
         """
         method = self._endpoint.method.upper()
         if not method:
@@ -116,6 +119,7 @@ class RequestBuilder:
             elif value is not None and not _belongs_to_connection(parameter):
                 self._add_parameter(request, parameter, value)
         request.base_url = self._write_url(request)
+        self._check_origin(request)
         if self._cookies:
             cookies = "; ".join(f"{name}={text}" for name, text in self._cookies)
             set_header(request.headers, "Cookie", cookies)
@@ -200,6 +204,11 @@ class RequestBuilder:
                 raise ArgumentError(f"The path parameter {found[1]!r} cannot be {text!r}.")
             return text
 
+        if self._endpoint.path[:1] not in ("", "/"):
+            # It would continue the server's host, and a value in it would choose the host.
+            raise AgentConfigError(
+                f"The path {self._endpoint.path!r} does not begin with a slash. Write it with one."
+            )
         path = _PATH_PARAMETER.sub(fill, self._endpoint.path)
         path, _, fixed = path.partition("#")[0].partition("?")
         base, _, base_query = self._endpoint.base_url.partition("#")[0].partition("?")
@@ -217,6 +226,19 @@ class RequestBuilder:
                     request.query.append((name, value if mark else None))
         # Braces and the like may stand in a path of a document, but not in a URL.
         return base.rstrip("/") + quote(path, safe="/%:@!$&'()*+,;=~.-_")
+
+    def _check_origin(self, request: RestRequest) -> None:
+        """Refuse a request, and with it its credentials, to another server than the operation's.
+
+        Raises:
+          ArgumentError: scheme, host or port differ.
+        """
+        try:
+            is_same = origin_of(request.base_url) == origin_of(self._endpoint.base_url)
+        except HttpRequestError as error:
+            raise ArgumentError(str(error)) from error
+        if not is_same:
+            raise ArgumentError("The request would go to another server than the operation's.")
 
     async def _add_body(self, request: RestRequest, given: list[tuple[ApiParameter, Any]]) -> None:
         content: Mapping[str, Any] = self._body.get("content") or {}

@@ -12,6 +12,7 @@ from pydantic_core import from_json
 
 from ... import types
 from ..._secret_values import redact_values
+from ..result_limits import is_too_deep
 from ..stored_result import save_result
 from .rest_client import RestResponse
 from .spec_record import dict_of
@@ -175,9 +176,11 @@ def _read_json(text: str) -> Any:
 
     Raises:
       ValueError: it is not JSON, or no event could hold it: numbers that are not finite, halves of
-        surrogate pairs, more than 200 levels.
+        surrogate pairs, more than 180 levels.
     """
     value = from_json(text, allow_inf_nan=False)
+    if is_too_deep(b"[%b]" % text.encode()):  # what is no object is put into one
+        raise ValueError("It is nested too deeply.")
     if _EXPONENT.search(text):
         json.dumps(value, allow_nan=False)  # such as 1e999, which is read as infinite
     return value

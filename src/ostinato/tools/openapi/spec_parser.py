@@ -108,6 +108,8 @@ class OpenApiSpecParser:
                 self._report_broken(document, repr(path), "every method", error)
                 continue
             try:
+                if not path.startswith("/"):
+                    raise SpecError("its path does not begin with a slash.")
                 item = _resolve_path_item(document, given)
             except SpecError as error:
                 self._report_broken(document, path, "every method", error)

@@ -16,6 +16,8 @@ _PARAMETERS: dict[str, Any] = {
 class BaseRetrievalTool(BaseTool):
     """A tool with one argument, `query`; a subclass implements `run_async` (FEATURES row 128)."""
 
+    has_outside_results = True
+
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(
             name=self.name, description=self.description, parameters_json_schema=_PARAMETERS

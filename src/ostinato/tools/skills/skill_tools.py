@@ -54,6 +54,7 @@ class SkillTool(BaseTool):
       optional: the parameters that may be left out.
     """
 
+    has_outside_results = True
     tool_name: ClassVar[str]
     told: ClassVar[str]
     parameters: ClassVar[dict[str, Any]] = {}

@@ -57,6 +57,12 @@ CALLS: dict[str, list[Any]] = {
     "structured content of 3,000 levels": [
         result(f'{{"content": [], "structuredContent": {DEEP}}}')
     ],
+    "structured content of 185 levels": [
+        result(f'{{"content": [], "structuredContent": {{"a": {"[" * 184 + "]" * 184}}}}}')
+    ],
+    "block of 185 levels": [
+        content('{"type": "text", "text": "a", "_meta": {"a": %s}}' % ("[" * 184 + "]" * 184))
+    ],
     "structured content that is no number": [
         result('{"content": [], "structuredContent": {"a": NaN, "b": 1e999}}')
     ],
@@ -157,6 +163,28 @@ async def test_answer_of_a_call(name: str, tmp_path: Path):
     assert response.response
     written = {path.name for path in tmp_path.parent.iterdir()}
     assert "passwd" not in written
+
+
+async def test_what_is_nested_too_deeply_for_an_event_is_text_in_its_place(tmp_path: Path):
+    deep = f'{{"a":{"[" * 184 + "]" * 184}}}'
+    block = f'{{"type": "text", "text": "b", "_meta": {deep}}}'
+    answer = f'{{"content": [{text("fine")}, {block}], "structuredContent": {deep}}}'
+    stored = await talk_to(tmp_path, {"tools/call": [result(answer)]}, call("act"))
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    assert response.response is not None and response.response["structuredContent"] == deep
+    first, second = response.response["content"]
+    assert first == {"type": "text", "text": "fine"}
+    assert second["type"] == "text" and deep in second["text"]
+
+
+async def test_nul_is_replaced_in_texts_and_keys(tmp_path: Path):
+    content = [{"type": "text", "text": "a\0b"}]
+    answer = json.dumps({"content": content, "structuredContent": {"a\0": "\0"}})
+    stored = await talk_to(tmp_path, {"tools/call": [result(answer)]}, call("act"))
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    assert response.response is not None
+    assert response.response["content"][0]["text"] == "a\ufffdb"
+    assert response.response["structuredContent"] == {"a\ufffd": "\ufffd"}
 
 
 @pytest.mark.parametrize("name", LISTS)

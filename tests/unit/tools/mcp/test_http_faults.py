@@ -49,6 +49,18 @@ FAULTS: dict[str, tuple[bytes, str]] = {
         f"status {code}": (write_json({}, code), f"the server answered with HTTP {code}")
         for code in (400, 408, 409, 421, 429, 500, 503)
     },
+    **{
+        f"status {code} with {name}": (
+            write_json(body, code),
+            f"the server answered with HTTP {code}",
+        )
+        for code in (400, 408, 409, 429, 500)
+        for name, body in {
+            "an error of its own": {"error": {"message": "wait"}},
+            "an error without a code": {"jsonrpc": "2.0", "id": 1, "error": {"message": "wait"}},
+            "an error of another version": {"error": {"code": 1, "message": "wait"}},
+        }.items()
+    },
 }
 
 
@@ -94,7 +106,7 @@ async def test_answer_that_is_too_long(
     assert "longer than 50,000 bytes" in error and UNKNOWN in error
 
 
-@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("status", [200, 400, 408, 409, 429, 500])
 async def test_error_of_the_protocol_is_an_answer(status: int, server: RawHttpServer):
     fault = {"code": -32602, "message": "x is wrong"}
 
@@ -104,7 +116,7 @@ async def test_error_of_the_protocol_is_an_answer(status: int, server: RawHttpSe
     server.answers["tools/call"] = answer
     error = (await call_pay(server))["error"]
     assert "x is wrong" in error
-    assert (UNKNOWN in error) is (status == 500)
+    assert (UNKNOWN in error) is (status in (408, 429, 500))
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 502, None])

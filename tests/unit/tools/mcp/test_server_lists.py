@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mcp.server.mcpserver import MCPServer
 
 from ostinato.agents import Agent
 from ostinato.testing import Conversation, ScriptedModel, call
+from ostinato.tools.mcp import tool_listing
 from ostinato.tools.mcp.tool_listing import fit_name
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpCallError, McpToolset
 from tests.support.mcp import raw_server
@@ -305,6 +307,52 @@ async def test_a_reserved_name_is_left_out_however_it_comes_about(
         tools = await toolset.get_tools_with_prefix()
     assert len(tools) == 1 and tools[0].name.endswith("other")
     assert "is left out" in caplog.text and "reserves" in caplog.text
+    await toolset.close()
+
+
+def with_properties(count: int, schema: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{number}": schema for number in range(count)}}
+
+
+async def test_a_schema_that_takes_long_to_check_is_left_out_unchecked(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    schemas = {
+        "props": with_properties(5_000, {"type": "string"}),
+        "refs": {"$defs": {"d": {}}, **with_properties(5_000, {"$ref": "#/$defs/d"})},
+        "any": with_properties(300, {"anyOf": [{"type": "string"}] * 50}),
+        "types": with_properties(1, {"type": [{"a": number} for number in range(501)]}),
+    }
+    checked: list[str] = []
+
+    def check(text: str) -> str:
+        checked.append(text)
+        return ""
+
+    monkeypatch.setattr(tool_listing, "_check_schema", check)
+    toolset = Listing(
+        *[{"name": name, "input_schema": schema} for name, schema in schemas.items()], "other"
+    ).toolset()
+    with caplog.at_level(logging.WARNING, "ostinato"):
+        assert await names_of(toolset) == ["other"]
+    for name in schemas:
+        assert f"its tool '{name}' is left out: its arguments have " in caplog.text
+    assert checked == ['{"properties": {}, "type": "object"}']
+    await toolset.close()
+
+
+async def test_a_large_schema_is_checked_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch):
+    threads: list[Any] = []
+
+    def check(text: str) -> str:
+        threads.append(threading.current_thread())
+        return ""
+
+    monkeypatch.setattr(tool_listing, "_check_schema", check)
+    large = with_properties(2_490, {"enum": ["a"] * 20})
+    toolset = Listing({"name": "large", "input_schema": large}, "small").toolset()
+    assert await names_of(toolset) == ["large", "small"]
+    assert [one is threading.main_thread() for one in threads] == [False, True]
     await toolset.close()
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from ostinato.errors import AgentConfigError
+from ostinato.tools.openapi.name_guard import ArgumentError
 from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
 from ostinato.tools.openapi.parsed_operation import OperationEndpoint
 from ostinato.tools.openapi.rest_api_tool import RestApiTool
+from ostinato.tools.openapi.rest_request import RequestBuilder
 from ostinato.tools.openapi.spec_document import SpecError
 from ostinato.tools.openapi.spec_record import Operation
 from tests.unit.tools.openapi.documents import make_document
@@ -72,6 +74,8 @@ SERVED = {"responses": {}, "servers": [{"url": "http://[::1"}]}
     [
         ({5: {"get": {"responses": {}}}}, "its path is not a text"),
         ({"/a": {"get": SERVED}}, "is no valid address"),
+        ({"{p}": {"get": {"responses": {}}}}, "does not begin with a slash"),
+        ({"a{p}": {"get": {"responses": {}}}}, "does not begin with a slash"),
         ([1], "paths are not an object but list"),
     ],
 )
@@ -89,3 +93,29 @@ async def test_a_tool_of_no_valid_address_says_so() -> None:
     assert tool.tool_origin is not None
     with pytest.raises(AgentConfigError, match="no valid address"):
         await tool.call(args={}, tool_context=None)
+
+
+@pytest.mark.parametrize("path", ["{p}", "a{p}", "a", "?a={p}"])
+async def test_a_tool_whose_path_would_continue_the_host_sends_nothing(path: str) -> None:
+    parameters = [{"name": "p", "in": "path", "required": True, "schema": {"type": "string"}}]
+    operation = {"operationId": "a", "parameters": parameters, "responses": {}}
+    endpoint = OperationEndpoint(base_url="https://api.example.com", path=path, method="get")
+    tool = RestApiTool(
+        "a", "", endpoint, Operation(operation), httpx_client_factory=lambda: pytest.fail("sent")
+    )
+    with pytest.raises(AgentConfigError, match="does not begin with a slash"):
+        await tool.call(args={"p": ".evil.test"}, tool_context=None)
+
+
+async def test_an_address_of_another_host_than_the_servers_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    endpoint = OperationEndpoint(base_url="https://api.example.com", path="/a", method="get")
+    for found in ("https://evil.test/a", "http://api.example.com/a", "https://api.example.com:8/a"):
+        monkeypatch.setattr(RequestBuilder, "_write_url", lambda *_, found=found: found)
+        with pytest.raises(ArgumentError, match="would go to another server"):
+            await RequestBuilder(endpoint, None, [], _load_nothing).build({})
+
+
+async def _load_nothing(name: str) -> Any:
+    raise AssertionError(name)

@@ -9,8 +9,11 @@ import pytest
 
 from ostinato.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from ostinato.context.context import Context
+from ostinato.flows.llm_flows.tool_calls.tool_result import make_response_dict
+from ostinato.tools.openapi.rest_api_tool import RestApiTool
 from ostinato.tools.openapi.rest_client import RestResponse
 from ostinato.tools.openapi.rest_result import ResultShaper, read_pointer, select_fields
+from ostinato.tools.result_limits import MAX_LEVELS
 from tests.unit.tools.contexts import make_invocation
 
 
@@ -167,3 +170,22 @@ async def test_what_fields_cannot_be_selected_of_is_not_shown(body: bytes) -> No
     response = RestResponse(200, {"content-type": "application/json"}, body)
     answer = await ResultShaper("t", ["/id"], 1_000).shape(response, [], None)
     assert "ssn" not in str(answer) and "is not shown" in answer["error"]
+
+
+async def test_previews_and_artifacts_of_texts_may_hold_nul_that_events_do_not() -> None:
+    answer = await shape(make_response(b"a\0b" * 30, "text/plain"))
+    stored = make_response_dict(
+        answer, tool="t", agent="a", max_bytes=999, is_outside=RestApiTool.has_outside_results
+    )
+    assert stored["preview"].startswith("a\ufffdba\ufffdb")
+
+
+@pytest.mark.parametrize("levels", range(170, 205))
+async def test_events_hold_what_does_not_stay_text(levels: int) -> None:
+    for text in ("[" * levels + "]" * levels, '{"a":' * levels + "1" + "}" * levels):
+        answer = await shape(make_response(text.encode()), max_chars=10_000)
+        limits = {"tool": "tool", "agent": "agent", "max_bytes": 10_000}
+        stored = make_response_dict(answer, **limits)
+        assert stored == (answer if isinstance(answer, dict) else {"result": answer})
+        if levels != MAX_LEVELS:  # there it counts whether a value lies in the innermost
+            assert (answer == {"text": text}) is (levels > MAX_LEVELS)

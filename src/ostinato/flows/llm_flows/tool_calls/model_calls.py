@@ -15,6 +15,7 @@ from .... import _clock, types
 from ....events.event import Event
 from ....models.invalid_args import INVALID_ARGS_KEY
 from ....models.llm_request import CLIENT_ID_PREFIX
+from ....tools.result_limits import has_nul
 from ..history.projection import RESERVED_CALLS, strip_client_ids
 
 AF_FUNCTION_CALL_ID_PREFIX = CLIENT_ID_PREFIX
@@ -24,9 +25,9 @@ _MAX_SHOWN = 500
 def complete_calls(content: types.Content) -> tuple[types.Content, list[types.FunctionCall]]:
     """Make the calls of a response fit to be loaded again, each with an id of its own.
 
-    Arguments that JSON cannot represent move under `INVALID_ARGS_KEY`, which the model gets back; a
-    name becomes text; a missing id, an invalid one, and one that an earlier call has, becomes a new
-    one.
+    Arguments that JSON cannot represent, or that hold NUL, move under `INVALID_ARGS_KEY`, which the
+    model gets back; a name becomes text; a missing id, an invalid one, and one that an earlier call
+    has, becomes a new one.
 
     Returns:
       The content, another one if a call was changed, and its calls.
@@ -66,15 +67,18 @@ def _find_repairs(call: types.FunctionCall, taken: Container[str | None]) -> dic
 def _is_json(args: Any) -> bool:
     """Return whether arguments survive storing, nested as deeply as in an event."""
     try:
-        from_json(to_json([[[[[[args]]]]]], inf_nan_mode="constants"), allow_inf_nan=False)
+        data = to_json([[[[[[args]]]]]], inf_nan_mode="constants")
+        from_json(data, allow_inf_nan=False)
     except ValueError:
+        return False
+    if has_nul(data):
         return False
     return all([key.__class__ is str for key in args])
 
 
 def _as_text(value: Any) -> str:
     text = value if isinstance(value, str) else _safe_repr(value)
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _safe_repr(value: Any) -> str:

@@ -13,10 +13,9 @@ from ....context.invocation import InvocationContext
 from ....errors import ToolResultError
 from ....events.event import Event
 from ....tools.model_mistake import ModelMistake
+from ....tools.result_limits import MAX_LEVELS, has_nul, is_too_deep, replace_nul
 
 _NOT_FINITE = (b"NaN", b"Infinity")
-_MAX_LEVELS = 180  # the JSON reader allows 200, and the event around a result needs some
-_AROUND = 200 - _MAX_LEVELS
 
 
 class ResultTooLarge(Exception):
@@ -45,7 +44,9 @@ class CallOutcome:
         self.rerun_ids = rerun_ids
 
 
-def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict[str, Any]:
+def make_response_dict(
+    result: Any, *, tool: str, agent: str, max_bytes: int, is_outside: bool = False
+) -> dict[str, Any]:
     """Return a tool's result as the dict of a function response (Spec 2 §6.6).
 
     A dict is copied; any other value becomes `{"result": value}`.
@@ -55,10 +56,11 @@ def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) ->
       tool: name of the tool, for errors.
       agent: name of the agent, for errors.
       max_bytes: maximum size as JSON.
+      is_outside: whether others write the tool's results, in which U+FFFD replaces NUL.
 
     Raises:
       ToolResultError: JSON cannot represent the result: NaN, bytes that are not text, other
-        objects, more than 180 levels of lists and dicts.
+        objects, more than 180 levels of lists and dicts; or it holds NUL.
       ResultTooLarge: the result is larger than `max_bytes`.
     """
     wrapped = cast(dict[str, Any], result) if isinstance(result, dict) else {"result": result}
@@ -84,20 +86,19 @@ def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) ->
                 f"Tool {tool!r} of agent {agent!r} returned a number that JSON cannot carry "
                 f"(NaN or infinite) at {path or 'the top'}. Return None or a text instead."
             )
-    if data.count(b"[") + data.count(b"{") > _MAX_LEVELS and _is_too_deep(data):
+    if is_too_deep(data):
         raise ToolResultError(
             f"Tool {tool!r} of agent {agent!r} returned a value that is nested more than "
-            f"{_MAX_LEVELS} levels deep. Return a flatter one."
+            f"{MAX_LEVELS} levels deep. Return a flatter one."
         )
+    if has_nul(data):
+        if not is_outside:
+            raise ToolResultError(
+                f"Tool {tool!r} of agent {agent!r} has run, and returned a text with a NUL "
+                "character, which not every store can keep. Replace or remove it."
+            )
+        data = replace_nul(data)
     return from_json(data)
-
-
-def _is_too_deep(data: bytes) -> bool:
-    try:
-        from_json(b"[" * _AROUND + data + b"]" * _AROUND)
-    except ValueError:
-        return True
-    return False
 
 
 def _type_name(value: object) -> str:
