@@ -212,7 +212,7 @@ async function follow(where: Place, turn: number): Promise<void> {
         s.lost.value = false;
         if (frame.event === "message") take(JSON.parse(frame.data), frame.id);
         else if (frame.event === "running") s.running.value = true;
-        else if (frame.event === "idle") idle();
+        else if (frame.event === "idle" && (s.running.value || s.sent.value)) idle();
       }
     } catch (error) {
       if (turn !== opened) return;
@@ -290,7 +290,6 @@ function tell(event: Event): void {
 }
 
 function idle(): void {
-  if (!s.running.value && !s.sent.value) return;
   batch(() => {
     s.running.value = false;
     if (stopping) keepStopped();
@@ -380,7 +379,8 @@ export async function send(parts: Part[], taken?: () => void): Promise<boolean> 
 async function settle(where: Place, turn: number): Promise<void> {
   const found = await tried(() => api.status(where));
   if (!found || turn !== opened || ["running", "left"].includes(found.state)) return;
-  idle();
+  if (s.running.value || s.sent.value) idle();
+  else void listSessions(); // the mark that ended it may be older than the run
   void loadLatestSpans(); // the mark of the run before may have come after this one began
 }
 

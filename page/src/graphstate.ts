@@ -2,7 +2,7 @@
 
 import type { AppGraph, Approval, Event, GraphNode, Numbered, Span } from "./types";
 
-export type NodeState = "idle" | "done" | "running" | "waiting" | "failed";
+type NodeState = "idle" | "done" | "running" | "waiting" | "failed";
 
 export interface Activity {
   state: NodeState;
@@ -16,7 +16,7 @@ export interface Activity {
 export const barePath = (path: string): string => path.replace(/@[^/]*/g, "");
 
 /** Return the node of the graph in which an event came about. */
-export function nodeOf(event: Event, byPath: Map<string, GraphNode>, byName: Map<string, GraphNode>) {
+function nodeOf(event: Event, byPath: Map<string, GraphNode>, byName: Map<string, GraphNode>) {
   const path = barePath(event.nodeInfo?.path ?? "");
   for (let at = path; at; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
     const found = byPath.get(at);

@@ -15,7 +15,7 @@ const HIDDEN = new RegExp(CLASSES.join("|"), "gu");
 const NAMES: { [character: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** A stretch of a text: as it is, or one hidden character by its number. */
-export interface Piece {
+interface Piece {
   text: string;
   hidden: boolean;
 }

@@ -4,7 +4,7 @@ import { edits } from "./diff";
 import { isObject } from "./schema";
 import type { Json } from "./types";
 
-export type ChangeKind = "same" | "added" | "removed" | "changed";
+type ChangeKind = "same" | "added" | "removed" | "changed";
 
 /** A value on both sides; `before` or `after` is undefined where the value is missing there. */
 export interface Change {

@@ -3,13 +3,12 @@
 import * as act from "./actions";
 import { inPlace } from "./settings";
 import * as s from "./state";
-import type { View } from "./state";
 
 export const KEYS: { keys: string[]; what: string }[] = [
   { keys: ["Ctrl", "K"], what: "Find sessions, events, agents and actions" },
   { keys: ["N"], what: "New session" },
   { keys: ["M"], what: "Write a message" },
-  { keys: ["1", "…", "6"], what: "Chat, Timeline, Agents, State, Artifacts, Compare" },
+  { keys: ["1", "…", String(s.VIEWS.length)], what: s.VIEWS.map(([, name]) => name).join(", ") },
   { keys: ["J", "K"], what: "Next and previous event" },
   { keys: ["W"], what: "What waits for you" },
   { keys: ["["], what: "Fold or unfold the sidebar" },
@@ -17,8 +16,6 @@ export const KEYS: { keys: string[]; what: string }[] = [
   { keys: ["Enter"], what: "Send; with Shift, a new line" },
   { keys: ["Esc"], what: "Close what is open" },
 ];
-
-const VIEWS: View[] = ["chat", "timeline", "graph", "state", "artifacts", "compare"];
 
 /** Whether an event belongs to a field that takes text, or to a dialog. */
 function isTyping(event: KeyboardEvent): boolean {
@@ -28,7 +25,7 @@ function isTyping(event: KeyboardEvent): boolean {
 
 /** Do what a key stands for; return whether it stood for something. */
 function press(key: string): boolean {
-  const view = VIEWS[Number(key) - 1];
+  const view = s.VIEWS[Number(key) - 1]?.[0];
   if (view && s.session.value) {
     s.screen.value = "session";
     s.view.value = view;

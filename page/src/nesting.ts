@@ -87,7 +87,7 @@ function scopeOf(event: Event): string {
   const called = (event.branch ?? "").split(".").filter(Boolean).map(short);
   if (!called.length && event.isolationScope) called.push(short(`@${event.isolationScope}`));
   const path = nodes(event);
-  return [called.join(" › "), path.length > 1 ? path.map(once).join(" / ") : ""]
+  return [called.join(" › "), path.length > 1 ? path.map(nodeName).join(" / ") : ""]
     .filter(Boolean)
     .join(", ");
 }
@@ -98,7 +98,8 @@ function short(segment: string): string {
   return call === undefined ? name : `${name} ${call.replace(/^adk-/, "").slice(0, 4)}`.trim();
 }
 
-const once = (node: string): string => node.replace(/@1$/, "").replace("@", " ");
+/** A node without the number of its first run: `plan@1` as `plan`, `plan@2` as `plan 2`. */
+export const nodeName = (node: string): string => node.replace(/@1$/, "").replace("@", " ");
 
 /** All that tells where an event happened, for those who want to know exactly. */
 export const exactScope = (event: Event): string =>

@@ -55,7 +55,7 @@ const ENDING =
   /(?:@[a-z0-9-]{1,20}|-(?:latest|preview|exp|\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|0\d\d|v\d:\d))$/;
 
 /** The list price of a model, as `find_list_price` of the server finds it. */
-export function findListPrice(model: string, prices: Prices["prices"]): ModelPrice | undefined {
+function findListPrice(model: string, prices: Prices["prices"]): ModelPrice | undefined {
   const own = (name: string) => pick(prices, name);
   let name = model.toLowerCase();
   if (own(name)) return own(name);

@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals";
 import { problem } from "./state";
 
-export interface Logged {
+interface Logged {
   at: number;
   text: string;
 }

@@ -9,7 +9,7 @@ import type { JsonObject, Numbered } from "./types";
 /** Whether a trial is on its way to the server; a second click does nothing. */
 export const starting = signal(false);
 
-export interface Trial {
+interface Trial {
   message: string;
   agent?: string;
   instruction?: string;

@@ -16,14 +16,24 @@ import type {
   Summary,
 } from "./types";
 
-const VIEWS = ["chat", "timeline", "graph", "state", "artifacts", "effects", "live", "compare"] as const;
-export type View = (typeof VIEWS)[number];
+/** The views of a session, in their order, and what they are called. */
+export const VIEWS = [
+  ["chat", "Chat"],
+  ["timeline", "Timeline"],
+  ["graph", "Agents"],
+  ["state", "State"],
+  ["artifacts", "Artifacts"],
+  ["effects", "Effects"],
+  ["live", "Live"],
+  ["compare", "Compare"],
+] as const;
+export type View = (typeof VIEWS)[number][0];
 const SCREENS = ["session", "evaluation", "effects"] as const;
 /** What stands in the middle: a session, or something of all sessions. */
 export type Screen = (typeof SCREENS)[number];
 const DIALOGS = ["", "find", "inbox", "keys", "problems"] as const;
 /** What lies over the screen. */
-export type DialogName = (typeof DIALOGS)[number];
+type DialogName = (typeof DIALOGS)[number];
 const ONLY = ["", "running", "waiting", "failed"] as const;
 
 const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
@@ -43,7 +53,7 @@ export const session = signal<Session | undefined>(undefined);
 export const wanted = signal<{ user: string; session: string } | undefined>(undefined);
 export const screen = setting<Screen>("screen", "session", { among: SCREENS });
 const inSession = () => screen.value === "session" && wanted.value !== undefined;
-export const view = setting<View>("view", "chat", { among: VIEWS, shown: inSession });
+export const view = setting<View>("view", "chat", { among: VIEWS.map(([view]) => view), shown: inSession });
 export const sees = (one: View) => () => inSession() && view.value === one;
 export const dialog = setting<DialogName>("dialog", "", { among: DIALOGS });
 export const theme = signal<"auto" | "dark" | "light">(

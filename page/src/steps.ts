@@ -137,7 +137,7 @@ const comparable = (one: Step, other: Step): boolean =>
   one.kind === other.kind && one.author === other.author && one.name === other.name;
 
 /** Return whether two steps are equal in all that a run decides; times, tokens and ids do not count. */
-export const sameStep = (one: Step, other: Step): boolean =>
+const sameStep = (one: Step, other: Step): boolean =>
   comparable(one, other) && equal(one.value, other.value);
 
 /** Align two runs: equal steps face each other, changed ones face what they replace. */

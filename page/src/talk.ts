@@ -16,7 +16,7 @@ export interface Line {
   whole: boolean;
 }
 
-export type TalkState = "off" | "connecting" | "on";
+type TalkState = "off" | "connecting" | "on";
 
 export const talkState = signal<TalkState>("off");
 export const lines = signal<Line[]>([]);
@@ -31,7 +31,7 @@ let socket: WebSocket | undefined;
 let recorder: Recorder | undefined;
 const speaker = new Speaker();
 
-export interface TalkOptions {
+interface TalkOptions {
   modality: "AUDIO" | "TEXT";
   /** Hertz that the model hears. */
   rate: number;
@@ -123,7 +123,7 @@ interface Transcription {
   finished?: boolean;
 }
 
-export interface LiveEvent extends Event {
+interface LiveEvent extends Event {
   inputTranscription?: Transcription;
   outputTranscription?: Transcription;
   interrupted?: boolean;

@@ -186,7 +186,7 @@ export interface GraphTool {
   parameters?: JsonObject;
 }
 
-export type GraphKind =
+type GraphKind =
   | "agent"
   | "sequence"
   | "loop"

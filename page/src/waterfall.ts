@@ -1,5 +1,6 @@
 // The waterfall of a session: its turns, and what happened in each, laid out in time.
 
+import { nodeName } from "./nesting";
 import { addCosts, addTokens, costOf, modelOf, NO_TOKENS, tokensOfSpan, tokensOfUsage } from "./prices";
 import type { Tokens } from "./prices";
 import type { Event, Numbered, Span } from "./types";
@@ -168,7 +169,7 @@ function nodeBars(events: Event[], spans: Span[], invocation: string, start: num
       if (known) known.to = event.timestamp - start;
       else {
         const bar = {
-          ...blank(invocation, "node", name.replace(/@1$/, "").replace("@", " ")),
+          ...blank(invocation, "node", nodeName(name)),
           key: `${invocation} ${path}`,
           depth: path.split("/").length - 1,
           from: before - start,

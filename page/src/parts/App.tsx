@@ -26,17 +26,6 @@ import { StateView } from "./StateView";
 import { Tabs } from "./Tabs";
 import { Timeline } from "./Timeline";
 
-const VIEWS: [s.View, string][] = [
-  ["chat", "Chat"],
-  ["timeline", "Timeline"],
-  ["graph", "Agents"],
-  ["state", "State"],
-  ["artifacts", "Artifacts"],
-  ["effects", "Effects"],
-  ["live", "Live"],
-  ["compare", "Compare"],
-];
-
 const NAMES: { [screen in s.Screen]: string } = {
   session: "Session",
   evaluation: "Evaluation",
@@ -111,7 +100,7 @@ function Open() {
         <h1 title={s.session.value!.id}>{s.openTitle.value}</h1>
         <Tabs
           label="Views of the session"
-          tabs={VIEWS}
+          tabs={s.VIEWS}
           chosen={s.view.value}
           choose={(view) => (s.view.value = view)}
           panel="view"

@@ -34,7 +34,7 @@ export function Artifacts() {
       text: url && /^text\/|json$/.test(mimeType) ? decoded(url) : part.text,
     });
   };
-  if (!names?.length) return <p class="quiet">{names ? "No artifacts." : "Loading…"}</p>;
+  if (!names?.length) return <p class="quiet">{names ? "No artifacts. Tools and callbacks save them." : "Loading…"}</p>;
   return (
     <div class="artifacts">
       <ul>

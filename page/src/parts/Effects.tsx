@@ -5,6 +5,7 @@ import { place } from "../actions";
 import { filters, filtersNow, openEffect, readEffects, RESOLVED } from "../effects";
 import type { Filters } from "../effects";
 import { clock, day, duration } from "../format";
+import { nodeName } from "../nesting";
 import * as s from "../state";
 import type { EffectRecord } from "../wire";
 import { Check } from "./Check";
@@ -164,7 +165,7 @@ function Row({ one, everywhere }: { one: EffectRecord; everywhere: boolean }) {
           <Exact text={one.tool} />
         </button>
         <div class="quiet">
-          {one.source} of {one.agent}
+          {one.source} of {one.agent.split("/").map(nodeName).join(" / ")}
         </div>
       </th>
       <td>

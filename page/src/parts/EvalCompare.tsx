@@ -16,7 +16,7 @@ export function EvalCompare() {
   const now = all.find((one) => one.evalSetResultId === evals.result.value) ?? all[0];
   const others = all.filter((one) => one !== now && one.evalSetId === now?.evalSetId);
   const before = others.find((one) => one.evalSetResultId === evals.baseline.value) ?? others[0];
-  if (!now) return <p class="quiet">{evals.loading.value ? "Loading…" : "Nothing has been run yet."}</p>;
+  if (!now) return <p class="quiet">{evals.loading.value ? "Loading…" : "Nothing has been run yet. Run a set under Cases."}</p>;
   const rows = before ? evals.compareResults(before, now) : [];
   const shown = only ? rows.filter((row) => row.change !== "same") : rows;
   return (

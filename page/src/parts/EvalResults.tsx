@@ -40,7 +40,7 @@ export function ResultChoice({ label, chosen, choose, of = evals.results.value }
 export function EvalResults() {
   const all = evals.results.value;
   const chosen = all.find((one) => one.evalSetResultId === evals.result.value) ?? all[0];
-  if (!chosen) return <p class="quiet">{evals.loading.value ? "Loading…" : "Nothing has been run yet."}</p>;
+  if (!chosen) return <p class="quiet">{evals.loading.value ? "Loading…" : "Nothing has been run yet. Run a set under Cases."}</p>;
   const failedFirst = evals.casesOf(chosen).toSorted((a, b) => rank(a) - rank(b));
   return (
     <>

@@ -31,6 +31,7 @@ export function EventCard({ row, at, actions }: Props) {
   const chosen = s.selected.value === event.id;
   const choose = () => !open && (s.selected.value = chosen ? undefined : event.id);
   const name = scope ? `${event.author} in ${scope}` : event.author;
+  const [edits, setEdits] = useState(false);
   const turn = s.turns.value.ends.get(row.key);
   const begins = s.turns.value.starts.has(row.key);
   const look = [mine && "mine", chosen && "chosen", open && "open", begins && "begins", event.errorCode && !act.isCancelled(event) && "broke"];
@@ -60,8 +61,9 @@ export function EventCard({ row, at, actions }: Props) {
           {clock(event.timestamp)}
         </time>
         {open && <span class="quiet writing">writing</span>}
-        {actions && number > 0 && <Choices one={one} />}
+        {actions && number > 0 && <Choices one={one} edit={() => setEdits(true)} />}
       </header>
+      {edits && <EditAgain one={one} close={() => setEdits(false)} />}
       <div class="parts">
         {(event.content?.parts ?? []).map((part, index) => (
           <PartView key={index} part={part} one={one} />
@@ -121,41 +123,43 @@ function Effects({ one }: { one: Numbered }) {
   );
 }
 
-function Choices({ one }: { one: Numbered }) {
-  const [edits, setEdits] = useState(false);
+function Choices({ one, edit }: { one: Numbered; edit: () => void }) {
   const words = textOf(one.event.content?.parts);
   const mine = one.event.author === "user" && words !== "";
+  return (
+    <Menu label={`More for event ${one.number}`}>
+      <button onClick={() => void act.fork(one.event.id)}>Fork from here</button>
+      {mine && <button onClick={edit}>Edit and run again</button>}
+      {mine && (
+        <button onClick={() => void act.rewind(one.event.invocationId)}>
+          Rewind to before this
+        </button>
+      )}
+      <button onClick={() => void copyLink(one)}>Copy a link to this</button>
+      {words && <button onClick={() => void copyText(words)}>Copy the text</button>}
+    </Menu>
+  );
+}
+
+function EditAgain({ one, close }: { one: Numbered; close: () => void }) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = String(new FormData(event.target as HTMLFormElement).get("text") ?? "");
-    setEdits(false);
+    close();
     void act.rerun(one, text);
   };
   return (
-    <>
-      <Menu label={`More for event ${one.number}`}>
-        <button onClick={() => void act.fork(one.event.id)}>Fork from here</button>
-        {mine && <button onClick={() => setEdits(true)}>Edit and run again</button>}
-        {mine && (
-          <button onClick={() => void act.rewind(one.event.invocationId)}>
-            Rewind to before this
-          </button>
-        )}
-        <button onClick={() => void copyLink(one)}>Copy a link to this</button>
-        {words && <button onClick={() => void copyText(words)}>Copy the text</button>}
-      </Menu>
-      {edits && (
-        <form class="edit" onSubmit={submit}>
-          <textarea name="text" aria-label="Message" ref={focus} rows={3}>
-            {words}
-          </textarea>
-          <button class="primary">Run in a fork</button>
-          <button type="button" onClick={() => setEdits(false)}>
-            Cancel
-          </button>
-        </form>
-      )}
-    </>
+    <form class="edit" onSubmit={submit}>
+      <textarea name="text" aria-label="Message" ref={focus} rows={3}>
+        {textOf(one.event.content?.parts)}
+      </textarea>
+      <p class="buttons">
+        <button class="primary">Run in a fork</button>
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </p>
+    </form>
   );
 }
 

@@ -5,7 +5,7 @@ import { initialOf, pathOf } from "../schema";
 import type { Field, Filled, Problems } from "../schema";
 import type { Json } from "../types";
 
-export interface Inputs {
+interface Inputs {
   filled: Filled;
   problems: Problems;
   set: (path: string, text: string) => void;

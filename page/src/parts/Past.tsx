@@ -30,7 +30,7 @@ export function Past() {
             >
               #{one.number}
             </button>{" "}
-            <Exact text={about} />:{" "}
+            <Exact text={about.endsWith("?") ? about : `${about}:`} />{" "}
             <span class={approved ? "good" : "error inline"}>{revealed(outcome)}</span>{" "}
             <span class="quiet">
               by <Exact text={user} />, {when(one.event.timestamp)}

@@ -1,6 +1,6 @@
 // A report of `ostinato replay`: what came out differently, and the recorded session at that step.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { compare } from "../jsondiff";
 import * as replay from "../replay";
 import type { Outcome, Replayed } from "../replay";
@@ -14,6 +14,7 @@ import { Tag } from "./Tag";
 export function ReplayReport() {
   const [wrong, setWrong] = useState("");
   const found = replay.report.value;
+  const picker = useRef<HTMLInputElement>(null);
   const take = (event: Event) => {
     const input = event.currentTarget as HTMLInputElement;
     const file = input.files?.[0];
@@ -31,9 +32,8 @@ export function ReplayReport() {
   return (
     <>
       <div class="row wraps">
-        <label class="file-choice">
-          Report of a replay <input type="file" accept="application/json,.json" onChange={take} />
-        </label>
+        <button onClick={() => picker.current?.click()}>Open a report</button>
+        <input ref={picker} type="file" accept="application/json,.json" hidden onChange={take} />
         <span class="quiet">
           Write one with <code>ostinato replay {s.app.value || "AGENT"} --json report.json</code>
         </span>

@@ -58,7 +58,7 @@ function Agent({ app }: { app: AppInfo }) {
         <Icon name="bot" /> {app.name}
       </h1>
       {app.description && <p class="about">{app.description}</p>}
-      <p class="quiet">Write a message to begin a session, or choose one to the left.</p>
+      <p class="quiet">Write a message to begin a session, or open an earlier one.</p>
       {app.examples && (
         <div class="examples" role="group" aria-label="Messages to begin with">
           {app.examples.map((text) => (

@@ -43,6 +43,8 @@ await scenario({ tolerated: LOST }, async ({ page, server, shown, shot, box, say
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await page.keyboard.press("Escape");
   await page.locator("#middle").focus();
+  await page.keyboard.press("8");
+  await becomes(() => page.getByRole("tab", { name: "Compare" }).getAttribute("aria-selected"), "true");
   await page.keyboard.press("2");
   await becomes(() => page.getByRole("tab", { name: "Timeline" }).getAttribute("aria-selected"), "true");
   await page.keyboard.press("[");

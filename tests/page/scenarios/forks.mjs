@@ -28,6 +28,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, tab, qui
   await quiet(4);
   await becomes(() => shown("gamma").count(), 0);
   await becomes(() => sessionIds(), 3);
+  await becomes(() => page.locator(".sessions").getByText("running").count(), 0); // though the run was over at once
 
   await menu("event 1", "Edit and run again");
   await area.fill("omega");
