@@ -121,7 +121,7 @@ async def test_arguments_with_nul_go_back_to_the_model(store: Store) -> None:
     [
         types.Part(text="a\x00b"),
         types.Part(text="a\x00b", thought=True),
-        types.Part.from_executable_code(code="\x00", language="PYTHON"),
+        types.Part.from_executable_code(code="\x00", language=types.Language.PYTHON),
     ],
 )
 async def test_an_answer_with_nul_is_the_models_error_in_every_store(

@@ -19,7 +19,6 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.run_path import enter_transfer
-from ...errors import ModelAnswerError
 from ...events.event import EVENT_TEMPLATE, Event
 from ...models.base_llm import BaseLlm
 from ...models.llm_request import REQUEST_TEMPLATE, LlmRequest
@@ -49,7 +48,12 @@ from .model_call.model_hooks import (
     run_model_error_hooks,
 )
 from .model_call.output_check import find_problem, make_correction, reject_output
-from .model_call.response_retry import generate_responses, mark_as_empty, require_content
+from .model_call.response_retry import (
+    generate_responses,
+    mark_as_empty,
+    refuse_nul,
+    require_content,
+)
 from .resume.resume_point import consume_resume_point, find_pending_calls, replay_response
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
@@ -409,7 +413,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             fields = _given_fields(LlmResponse(**fields))
             content = fields["content"]
         if content is not None:
-            _refuse_nul(content, llm_request.model)
+            refuse_nul(content, llm_request.model)
             fields["content"], calls = complete_calls(content)
             if calls:
                 fields["long_running_tool_ids"] = functions.get_long_running_function_calls(
@@ -534,27 +538,6 @@ def _asks_for_credential(event: Event) -> bool:
     return bool(event.long_running_tool_ids) and any(
         call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
     )
-
-
-def _refuse_nul(content: types.Content, model: str | None) -> None:
-    """Refuse an answer whose text not every store can keep.
-
-    Raises:
-      ModelAnswerError: a text holds NUL.
-    """
-    for part in content.parts or ():
-        code, result = part.executable_code, part.code_execution_result
-        if (
-            (part.text and "\0" in part.text)
-            or (code and "\0" in (code.code or ""))
-            or (result and "\0" in (result.output or ""))
-        ):
-            raise ModelAnswerError(
-                f"The answer of model {model!r} holds a NUL character, which not every store can "
-                "keep.",
-                model=model or "",
-                retryable=False,
-            )
 
 
 def _copy_grounding(ctx: InvocationContext, event: Event) -> None:

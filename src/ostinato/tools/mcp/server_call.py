@@ -28,7 +28,7 @@ _UNKNOWN = (
     "happened before you call again."
 )
 _NOT_RUN = "The call was not run."
-_OPEN = (408, 429)  # statuses that leave the outcome open, whoever in between answered with them
+_OPEN = (408, 429)  # statuses that leave the outcome open: a proxy may have answered with them
 _FORGOTTEN = (
     "the server does not know any more which question the user answered ({reason}), so the answer "
     "was not used. If the call has not taken effect before, it may be made again; then the user is "

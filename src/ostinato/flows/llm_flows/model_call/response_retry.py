@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 from .... import types
 from ...._aclosing import Aclosing
 from ...._log import get_logger
 from ....context.invocation import InvocationContext
+from ....errors import ModelAnswerError
 from ....models.base_llm import BaseLlm
 from ....models.llm_request import LlmRequest
 from ....models.llm_response import LlmResponse
@@ -133,3 +135,24 @@ def mark_as_empty(ctx: InvocationContext, response: LlmResponse) -> LlmResponse:
 def require_content(ctx: InvocationContext, response: LlmResponse) -> LlmResponse:
     """Return a complete response; with an EMPTY_RESPONSE error if it is empty."""
     return response if is_answer(response) else mark_as_empty(ctx, response)
+
+
+def refuse_nul(content: types.Content, model: str | None) -> None:
+    """Refuse a response with a text that not every store can keep.
+
+    Raises:
+      ModelAnswerError: a text holds NUL.
+    """
+    for part in content.parts or ():
+        text: Any = part.text
+        if part.executable_code is not None:
+            text = part.executable_code.code
+        elif part.code_execution_result is not None:
+            text = part.code_execution_result.output
+        if text.__class__ is str and "\0" in text:
+            raise ModelAnswerError(
+                f"The answer of model {model!r} holds a NUL character, which not every store can "
+                "keep.",
+                model=model or "",
+                retryable=False,
+            )
