@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from .._optional import need
 from ..errors import AgentConfigError, ToolTimeoutError
+from ..hosting.input_answers import json_or_text
 from ..tools.mcp.annotations import choose_in_doubt, read_annotations
 from ..tools.mcp.connection import McpConnection
 from ..tools.mcp.connection_params import (
@@ -27,6 +28,7 @@ from ..tools.mcp.tool_listing import fit_name
 from ..tools.mcp.tool_result import dump_result, read_text
 from ..tools.mcp.toolset_config import read_server_file
 from .cli_error import FAILED, USAGE, CliError
+from .json_argument import read_object
 
 _POLICIES = {"rerun": "may repeat", "ask": "asks in doubt", "at_most_once": "once"}
 
@@ -152,21 +154,17 @@ def _read_arguments(words: Sequence[str]) -> dict[str, Any]:
     """Return a tool's arguments.
 
     Raises:
-      CliError: they are neither a JSON object nor pairs.
+      CliError: they are neither a JSON object nor pairs, or one is given twice.
     """
     if len(words) == 1 and words[0].lstrip().startswith("{"):
-        try:
-            return json.loads(words[0])
-        except ValueError as error:
-            raise CliError(f"The arguments are not JSON: {error}.", code=USAGE) from None
-    return {name: _read_value(text) for name, text in (_split_pair(w, "ARGUMENT") for w in words)}
-
-
-def _read_value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        return read_object(words[0], "ARGUMENT")
+    found: dict[str, Any] = {}
+    for word in words:
+        name, text = _split_pair(word, "ARGUMENT")
+        if name in found:
+            raise CliError(f"The argument {name!r} is given more than once.", code=USAGE)
+        found[name] = json_or_text(text, unique_keys=True)
+    return found
 
 
 def _split_pair(text: str, what: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from ..tools.openapi.rest_client import RequestFailed, RestClient
 from ..tools.openapi.rest_request import RestRequest
 from ..tools.openapi.spec_document import SpecError, read_text
 from .cli_error import FAILED, USAGE, CliError
+from .json_argument import read_object
 from .screen import Screen
 from .shorten import cut, one_line
 
@@ -60,7 +61,7 @@ async def _read_document(spec: str, *, allow_private: bool) -> Mapping[str, Any]
         text = await _fetch_text(spec, allow_private=allow_private)
     else:
         text = _read_file(spec)
-    kind = "json" if text.lstrip().startswith("{") else "yaml"
+    kind = "json" if text.lstrip()[:1] in ("{", "[") or spec.endswith(".json") else "yaml"
     try:
         return read_text(text, kind)
     except SpecError as error:
@@ -140,16 +141,11 @@ def _describe_tool(tool: RestApiTool) -> dict[str, Any]:
 
 
 async def _call_tool(tool: RestApiTool, args: argparse.Namespace) -> int:
-    try:
-        given = json.loads(args.args)
-    except ValueError as error:
-        raise CliError(f"The arguments are not JSON: {error}", USAGE) from error
-    if not isinstance(given, dict):
-        raise CliError("The arguments are a JSON object of names and values.", USAGE)
+    given = read_object(args.args, "ARGS")
     tool.set_default_headers(dict(map(_read_header, args.header)))
     # Credentials are headers here; without them the service itself says what it wants.
     tool.configure_auth_scheme(None)
-    result = await tool.call(args=cast("dict[str, Any]", given), tool_context=None)
+    result = await tool.call(args=given, tool_context=None)
     print(json.dumps(result, indent=2, ensure_ascii=False))
     return FAILED if isinstance(result, dict) and "error" in result else 0
 

@@ -35,6 +35,7 @@ from .call_lookup import find_call, short_id
 from .call_view import Line, said_lines, title_of
 from .cli_error import USAGE, CliError
 from .escape import exact_json, reveal
+from .json_argument import read_object
 from .parser import program_command
 from .printer import Printer
 from .question_view import question_lines
@@ -71,7 +72,7 @@ class _Run:
         session = await self.conversation.session()
         events = session.events if session is not None else []
         waiting = pending_calls(events)
-        edited = _json_object(args.args, "--args") if args.args else None
+        edited = read_object(args.args, "--args") if args.args else None
         parts: list[types.Part] = []
         for wanted in args.approve:
             extra = {} if edited is None else {"args": edited}
@@ -122,7 +123,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 def _run_command(args: argparse.Namespace, out: TextIO) -> int:
-    state = _json_object(args.state, "--state") if args.state else {}
+    state = read_object(args.state, "--state") if args.state else {}
     timing = Timing(args.began) if args.timing else None
     if timing is not None:
         timing.mark("import", "the command and the runtime")
@@ -373,20 +374,6 @@ def _continue_command(run: _Run) -> str:
     if run.args.model:
         words += ["--model", run.args.model]
     return f"{program_command()} {shlex.join(words)}"
-
-
-def _json_object(text: str, option: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise CliError(
-            f"{option} needs a JSON object; this is not JSON: {error}.", USAGE
-        ) from error
-    if not isinstance(value, dict):
-        raise CliError(
-            f'{option} needs a JSON object such as \'{{"city": "Rome"}}\', not {text[:40]}.', USAGE
-        )
-    return dict(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _parse_response(one: Pending, text: str) -> dict[str, Any]:

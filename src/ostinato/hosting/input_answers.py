@@ -102,11 +102,23 @@ def json_or_text(words: str, *, unique_keys: bool = False) -> Any:
       words: the text.
       unique_keys: whether an object that has a key twice is no JSON: it contradicts itself.
     """
+    try:
+        return read_json(words, unique_keys=unique_keys)
+    except ValueError:
+        return words
+
+
+def read_json(words: str, *, unique_keys: bool = True) -> Any:
+    """Return the value of a JSON text; the arguments are those of `json_or_text`.
+
+    Raises:
+      ValueError: the text is not JSON.
+    """
     hook = _unique_object if unique_keys else None
     try:
         return json.loads(words, parse_constant=_refuse_constant, object_pairs_hook=hook)
-    except (ValueError, RecursionError):
-        return words
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -100,8 +100,9 @@ def test_private_addresses_are_refused(
     [
         (["list", "gone.json"], 2, "gone.json cannot be read"),
         (["list", "SPEC", "gone"], 2, "has no tool 'gone'"),
-        (["call", "SPEC", "get_pet", "{"], 2, "The arguments are not JSON"),
-        (["call", "SPEC", "get_pet", "[]"], 2, "are a JSON object"),
+        (["call", "SPEC", "get_pet", "{"], 2, "this is not JSON"),
+        (["call", "SPEC", "get_pet", '{"id": 1, "id": 2}'], 2, "a key twice"),
+        (["call", "SPEC", "get_pet", "[]"], 2, "needs a JSON object"),
         (["call", "SPEC", "get_pet", "{}", "--header", "x"], 2, "write 'NAME: VALUE'"),
         (["call", "SPEC", "get_pet", "{}", "--header", "x: $NO_SUCH"], 2, "NO_SUCH is not set"),
     ],

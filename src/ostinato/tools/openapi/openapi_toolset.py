@@ -50,7 +50,8 @@ class OpenAPIToolset(BaseToolset):
         with several.
       fields: JSON pointers of what is kept of a result, by the tools' names.
       max_response_chars: length of a result; a longer one becomes an artifact, or is cut.
-      timeout_seconds: how long to wait for the next bytes of a response.
+      timeout_seconds: how long to wait for the next bytes of a response; ten times as long for the
+        whole of it.
       strict: whether an operation that cannot be read is an error; else it is left out with a
         warning that names it.
       load_reference: permits references to other documents: takes an address and returns the

@@ -83,7 +83,8 @@ class RestApiTool(BaseTool):
       allow_private_network_access: whether addresses that are not public may be requested.
       fields: JSON pointers of what is kept of a result.
       max_response_chars: length of a result; a longer one becomes an artifact, or is cut.
-      timeout_seconds: how long to wait for the next bytes of a response.
+      timeout_seconds: how long to wait for the next bytes of a response; ten times as long for the
+        whole of it.
       in_doubt: the policy for a call whose process died while it ran, in place of the method's.
 
     Raises:

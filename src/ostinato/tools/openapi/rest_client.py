@@ -30,6 +30,7 @@ HttpxClientFactory = Callable[[], Any]
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE", "QUERY")
 _CONNECT_SECONDS = 10.0
+_PATIENCE = 10  # times the timeout, for a server that sends byte by byte
 _MAX_REDIRECTS = 5
 _MAX_ADDRESSES = 3  # of one host that are tried
 _MAX_BODY = 32 * 2**20  # bytes of a response after decompression
@@ -81,7 +82,8 @@ class RestClient:
         at all, or by a bundle's path or a context.
       client_factory: makes a client of httpx or httpx2 for each request, which is closed after it.
       allow_private: whether addresses that are not public may be requested.
-      timeout_seconds: how long to wait for the next bytes of a response.
+      timeout_seconds: how long to wait for the next bytes of a response; ten times as long for the
+        whole of it, with its redirects.
       keeps_connections: whether connections are kept for the next request; `aclose` closes them.
     """
 
@@ -112,6 +114,16 @@ class RestClient:
             await self._pools.aclose()
 
     async def send(self, request: RestRequest) -> RestResponse:
+        """Send a request within `_PATIENCE` times the timeout; see `_send`."""
+        try:
+            bound = None if self.client_factory else _PATIENCE * self.timeout_seconds
+            async with asyncio.timeout(bound):
+                return await self._send(request)
+        except TimeoutError as error:
+            reason = _explain_failure(error, False, True, request.method in SAFE_METHODS)
+            raise RequestFailed(f"{place_of(request.url)}: {reason}") from error
+
+    async def _send(self, request: RestRequest) -> RestResponse:
         """Send a request, follow its redirects, and return the response of any status.
 
         It is sent again only if no connection could be opened or, for methods that change nothing,

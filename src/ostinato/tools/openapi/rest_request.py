@@ -99,7 +99,7 @@ class RequestBuilder:
           args: values by the parameters' `py_name`; others are ignored.
 
         Raises:
-          ArgumentError: a value is missing or cannot be written.
+          ArgumentError: a value is missing or cannot be written, such as NaN.
           AgentConfigError: the operation has no method or no server, or its path does not begin
             with a slash.
         """
@@ -114,6 +114,7 @@ class RequestBuilder:
                 self._check_optional(parameter)
             if value is _MISSING:
                 continue
+            _check_numbers(parameter, value)
             if parameter.param_location == BODY:
                 body_given[str(parameter.py_name)] = (parameter, value)
             elif value is not None and not _belongs_to_connection(parameter):
@@ -278,6 +279,21 @@ def _find_fault(url: str) -> str:
         return "" if urlsplit(url).netloc else "names no host"
     except ValueError:
         return "is no valid address"
+
+
+def _check_numbers(parameter: ApiParameter, value: Any) -> None:
+    """Refuse NaN and infinite numbers, which JSON and most servers do not know.
+
+    Raises:
+      ArgumentError: the value holds one.
+    """
+    if isinstance(value, dict | list | float):
+        try:
+            json.dumps(value, allow_nan=False)
+        except ValueError as error:
+            raise ArgumentError(
+                f"The parameter {parameter.original_name!r} holds a number that is not finite."
+            ) from error
 
 
 def _belongs_to_connection(parameter: ApiParameter) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
@@ -210,6 +211,12 @@ async def test_query_parameters(server: RecordingServer) -> None:
     assert got.query == (
         "f=false&n=0&list=1,2&deep%5Bx%5D=1&deep%5By%5D=a%20b&json=%7B%22x%22%3A%201%7D&limit=7"
     )
+
+
+async def test_numbers_that_are_not_finite_are_not_sent(server: RecordingServer) -> None:
+    for name, value in (("n", math.nan), ("deep", {"x": math.inf}), ("list", [1, -math.inf])):
+        answer = await call(server, "queries", **{name: value})
+        assert f"'{name}' holds a number that is not finite" in answer["error"]
 
 
 async def test_a_query_of_the_path_stays(server: RecordingServer) -> None:

@@ -16,6 +16,7 @@ from ostinato._secret_values import redact_values
 from ostinato.tools.openapi import rest_client
 from ostinato.tools.openapi.rest_client import RequestFailed, RestClient
 from ostinato.tools.openapi.rest_request import RestRequest
+from tests.support.dripping_server import drip_forever
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 Script = Callable[[str, asyncio.StreamWriter], Awaitable[None]]
@@ -220,6 +221,17 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
         client = RestClient(allow_private=True, timeout_seconds=0.05)
         with pytest.raises(RequestFailed, match="no answer came in time after the request"):
             await client.send(make_request(script.port, "POST"))
+
+
+async def test_a_server_that_sends_byte_by_byte_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rest_client, "_PATIENCE", 1)
+    client = RestClient(allow_private=True, timeout_seconds=0.2)
+    with drip_forever() as url:
+        request = RestRequest("POST", url)
+        with pytest.raises(RequestFailed, match="in time after the request was sent"):
+            await client.send(request)
 
 
 async def test_a_large_body_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
