@@ -31,9 +31,8 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
         # Both: a file can grow, and those of /proc have no size.
         data = b"" if status.st_size > max_bytes else file.read(max_bytes + 1)
     if max(len(data), status.st_size) > max_bytes:
-        raise FileTooLargeError(
-            f"{str(path)!r} has more than {max_bytes:,} bytes, the most that is read."
-        )
+        what = f"has more than {max_bytes:,} bytes, the most that is read"
+        raise _make_error(FileTooLargeError, path, what)
     return data
 
 
@@ -56,6 +55,14 @@ def _open_at_once(path: str, flags: int) -> int:
 
 def _check_kind(path: Path, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(f"{str(path)!r} is a directory.")
+        raise _make_error(IsADirectoryError, path, "is a directory")
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(f"{str(path)!r} is not a regular file but a pipe, a socket or a device.")
+        what = "is not a regular file but a pipe, a socket or a device"
+        raise _make_error(OSError, path, what)
+
+
+def _make_error(kind: type[OSError], path: Path, what: str) -> OSError:
+    """Return an error that says what is wrong with a file, with and without its path."""
+    error = kind(f"{str(path)!r} {what}.")
+    error.strerror = f"it {what}"
+    return error

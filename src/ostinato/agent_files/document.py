@@ -136,7 +136,7 @@ def read_document(file: str | Path, *, what: str = _AGENT) -> Document:
     except (OSError, UnicodeDecodeError) as error:
         reason = "it is not UTF-8 text"
         if isinstance(error, OSError):
-            reason = error.strerror or "it is not a regular file"
+            reason = error.strerror or str(error)
         raise AgentFileError(
             f"{display_name(path)}: it cannot be read: {reason}.", file=display_name(path)
         ) from error

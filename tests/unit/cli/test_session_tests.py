@@ -145,7 +145,7 @@ def test_a_folder_without_tests_ends_with_2(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "a.json cannot be read: Is a directory"),
+        (None, "a.json cannot be read: it is a directory."),
         ("[" * 50_000, "a.json is nested too deeply"),
         ('{"events": ' + "9" * 6000 + "}", "a.json holds a number with too many digits"),
     ],
