@@ -137,6 +137,11 @@ def _check_content(content: Any, schema: Mapping[str, Any]) -> None:
         raise ValueError(f"the answer{place}: {str(error.message)[:200]}")
 
 
+def _close_schema(schema: Any) -> dict[str, Any] | None:
+    """Return the schema of a form that takes no other fields; a server knows only its own."""
+    return {"additionalProperties": False, **_dict_of(schema)} if schema else None
+
+
 def _properties_of(schema: Any) -> dict[str, Any]:
     return _dict_of(_dict_of(schema).get("properties"))
 
@@ -203,7 +208,7 @@ def request_answer(question: dict[str, Any], tool_context: ToolContext, fault: s
     if fault:
         lines.append(f"The answer before could not be used: {fault}.")
     addresses = [one["url"] for one in asked if one.get("url")]
-    schemas = [one.get("requestedSchema") for one in asked]
+    schemas = [_close_schema(one.get("requestedSchema")) for one in asked]
     tool_context.request_confirmation(
         hint="\n".join(lines),
         payload={

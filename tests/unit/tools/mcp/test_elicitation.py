@@ -78,7 +78,7 @@ async def test_form_becomes_a_request_for_input():
     (waiting,) = talk.pending()
     assert waiting.name == "adk_request_input" and waiting.args is not None
     assert waiting.args["message"] == "Which size?"
-    assert waiting.args["response_schema"] == FORM
+    assert waiting.args["response_schema"] == {**FORM, "additionalProperties": False}
     await talk.answer(waiting, {"size": 42})
     assert shop.ordered == [("state-1", "accept", {"size": 42})]
     assert talk.text == "Ordered."
@@ -101,8 +101,9 @@ async def test_answer_that_does_not_fit_leaves_the_question_open():
     talk, _ = talk_to(shop)
     await talk.say("Order")
     (waiting,) = talk.pending()
-    with pytest.raises(InvalidAnswerError, match="size"):
-        await talk.answer(waiting, {"size": "large"})
+    for unfit in ({"size": "large"}, {"size": 7, "colour": "red"}):
+        with pytest.raises(InvalidAnswerError, match=r"size|colour"):
+            await talk.answer(waiting, unfit)
     await talk.answer(waiting, {"size": 7})
     assert [content for _, _, content in shop.ordered] == [{"size": 7}]
 
