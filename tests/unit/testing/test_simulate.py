@@ -363,6 +363,6 @@ def test_a_run_that_does_not_end_is_told_alike_each_time(
     tool: Any, options: dict[str, Any], seconds: str
 ) -> None:
     first, again = (run_slow(tool, **options).failures[0].violation for _ in range(2))
-    expected = f"settle: after {seconds} s without a commit there is still a run of a caller: "
+    expected = f"settle: after {seconds} s there is still a run of a caller: "
     assert first.startswith(f"{expected}message '")
     assert first == again

@@ -126,7 +126,7 @@ def simulate(
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
       seconds, lease_seconds, settle_seconds: virtual seconds between two entries; of a lease; for
-        which the agent's code may wait (`asyncio.sleep`) without a commit, 300 if it only hangs.
+        which the agent's code may wait (`asyncio.sleep`) at the end, in all. The rest takes 300.
       max_attempts: as for `Runner`; by default no invocation is parked.
       shrink, keep_going: whether failures are shrunk; whether to continue after the first one.
 

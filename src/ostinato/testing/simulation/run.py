@@ -39,9 +39,9 @@ _UNASKED = "never-asked"  # id of a call that no model made
 _EXPECTED = (OstinatoError, SimulatedToolError, TimeoutError, InvariantError)
 _BY_OTHERS = (RunCancelledError, LeaseLostError, SessionBusyError, StoreError)
 _UNREAD = 20.0  # virtual seconds for which a caller stops reading, at most
-_QUIET_SECONDS = 300.0  # virtual seconds without a commit after which a run is taken to hang
+_SETTLE_SECONDS = 300.0  # virtual seconds, but those of tools, within which everything has to end
 SETTLE_SECONDS = 3600.0
-"""Virtual seconds without a commit for which a tool may wait, if `simulate` is given no others."""
+"""Virtual seconds in all that tools may wait at the end, if `simulate` is given no others."""
 _STEPS_OF_ACTION, _STEPS = 30_000, 300_000  # a run that takes more does not end
 _STEPS_OF_SECOND = 50  # while a tool waits: leases are renewed, and inboxes looked at
 _TRACE = 40  # lines of the trace that a failure keeps
@@ -388,24 +388,19 @@ class SimulationRun:
             process.view.lost = process.view.full = False
             process.view.slowness = 1.0
             world.loop.thaw(process.name)
-        commits, committed, active = world.history.commits, world.loop.now, world.loop.now
+        limits = {False: _SETTLE_SECONDS, True: self._options.settle_seconds}
+        spent = {False: 0.0, True: 0.0}  # whether a tool waited
         while True:
+            before = world.loop.now
             await asyncio.sleep(1.0)
             self._raise_violation()
-            left, now = self._find_unsettled(), world.loop.now
+            left = self._find_unsettled()
             if not left:
                 return
-            if world.history.commits != commits:
-                commits, committed, active = world.history.commits, now, now
-            elif world.loop.waits_for_user():
-                active = now
-            for since, limit in (
-                (active, _QUIET_SECONDS),
-                (committed, self._options.settle_seconds),
-            ):
-                if now - since >= limit:
-                    what = f"after {limit:g} s without a commit there is still {left[0]}"
-                    raise self._broken(f"settle: {what}")
+            waited = world.loop.waits_for_user()
+            spent[waited] += world.loop.now - before
+            if spent[waited] >= limits[waited]:
+                raise self._broken(f"settle: after {limits[waited]:g} s there is still {left[0]}")
 
     def _find_unsettled(self) -> list[str]:
         found = [f"a run of a caller: {t.get_name()}" for t in self._calls if not t.done()]
