@@ -29,7 +29,7 @@ MEASURED_TURNS = 8
 # for its provider if the process has imported it, which makes 47 calls more per turn; it is
 # imported above, so that the count does not depend on the tests that this process ran before.
 MAX_CALLS = {"memory": 1415, "NORMAL": 1795, "FULL": 1895}
-MAX_STEP = {"memory": 630, "NORMAL": 760, "FULL": 735}
+MAX_STEP = {"memory": 645, "NORMAL": 760, "FULL": 735}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.perf.kit import Bench, QuickModel, allowed, calls, is_flat
 
 pytestmark = pytest.mark.long
 
-MAX_CHUNK = 71
+MAX_CHUNK = 74
 MAX_TOOL_CALL = 320
 
 

@@ -108,7 +108,7 @@ def test_the_environment_names_the_store(
     assert "--db" not in done.out
     assert (tmp_path / "kept" / "here.db").is_file()
     assert "first" in ostinato("sessions", "list").out
-    assert ostinato("sessions", "list", "--db", "other.db").code == 1
+    assert ostinato("sessions", "list", "--db", "other.db").code == 2
 
 
 @pytest.fixture(autouse=True)

@@ -48,6 +48,8 @@ OUTSIDE = {
     "GuardrailStop",  # the runner catches it
     "CodeNameError",  # this and the next become AgentFileErrors with a place
     "FieldFault",
+    "FileTooLargeError",  # its callers tell which file; the next is told as the service's error
+    "OperationError",
     "BadAnswer",  # this and the next are told by adapters as errors of the tree
     "Unsendable",
     "HttpError",  # this and the next become errors of the tree in the adapters

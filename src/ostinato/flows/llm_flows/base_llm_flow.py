@@ -410,8 +410,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         fields, content = _given_fields(llm_response), llm_response.content
         if content is not None and type(content) is not types.Content:
             # An adapter or a hook assigned it later, so it has not been validated yet.
-            fields = _given_fields(LlmResponse(**fields))
-            content = fields["content"]
+            content = LlmResponse(content=content).content
         if content is not None:
             refuse_nul(content, llm_request.model)
             fields["content"], calls = complete_calls(content)
