@@ -16,7 +16,7 @@ def read_object(text: str, what: str) -> dict[str, Any]:
       what: the argument, for the error.
 
     Raises:
-      CliError: it is no JSON, or no object, or has a key twice, and so contradicts itself.
+      CliError: it is not a JSON object, or has a key twice, and so contradicts itself.
     """
     try:
         value = read_json(text)
