@@ -13,6 +13,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_adk_mode",
             "_absences",
+            "_bounded_body",
             "_clock",
             "_aclosing",
             "_lists",
@@ -95,6 +96,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_aborted_tool",
         "_aclosing",
         "_adk_mode",
+        "_bounded_body",
         "_clock",
         "_google_rest",
         "_google_retries",

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from ostinato._bounded_body import read_body
 from ostinato._optional import need
 
 TIMEOUT_SECONDS = 20.0
@@ -142,15 +143,13 @@ def _slow(place: str) -> TokenEndpointError:
 
 
 async def _read(response: Any, place: str) -> bytes:
-    body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > MAX_BYTES:
-            raise TokenEndpointError(
-                f"{place} answered with more than {MAX_BYTES} bytes, which is no token. Check that "
-                "it is the token endpoint."
-            )
-    return bytes(body)
+    body = await read_body(response, MAX_BYTES)
+    if len(body) > MAX_BYTES:
+        raise TokenEndpointError(
+            f"{place} answered with more than {MAX_BYTES} bytes, which is no token. Check that "
+            "it is the token endpoint."
+        )
+    return body
 
 
 def _read_answer(body: bytes, status: int, place: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
+from ostinato._bounded_body import read_body
 from ostinato._optional import need
 from ostinato.auth._token_endpoint import MAX_BYTES, is_confidential, public_address
 from ostinato.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
@@ -151,7 +152,7 @@ async def _post(endpoint: str, request: dict[str, Any]) -> tuple[int, dict[str, 
     """Return status and JSON object of an answer; an empty object for anything else."""
     httpx2 = need("httpx2")
     place = public_address(endpoint)
-    body, status = bytearray(), 0
+    body, status = b"", 0
     try:
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
@@ -159,10 +160,7 @@ async def _post(endpoint: str, request: dict[str, Any]) -> tuple[int, dict[str, 
             client.stream("POST", endpoint, json=request) as response,
         ):
             status = response.status_code
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > MAX_BYTES:
-                    break
+            body = await read_body(response, MAX_BYTES)
         answer: Any = json.loads(body) if len(body) <= MAX_BYTES else None
     except (httpx2.HTTPError, TimeoutError) as error:
         raise AgentConfigError(

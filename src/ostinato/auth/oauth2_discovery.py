@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
+from ostinato._bounded_body import read_body
 from ostinato._log import get_logger
 from ostinato._optional import need
 from ostinato.auth._token_endpoint import (
@@ -146,11 +147,9 @@ def _has_confidential_endpoints(found: BaseModel) -> bool:
 
 
 async def _json(response: Any) -> Any:
-    body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > MAX_BYTES:
-            raise ValueError("too long")
+    body = await read_body(response, MAX_BYTES)
+    if len(body) > MAX_BYTES:
+        raise ValueError("too long")
     return json.loads(body)
 
 

@@ -24,6 +24,10 @@ from .shorten import safe
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _MAX_BYTES = 256 * 2**20
 _PAGE = 1000
+_LIMIT = 100
+# The options of a list and of each verb; another one would be ignored, and is refused.
+_OF_LIST = ("app", "user", "tool", "since", "in_doubt", "limit", "jsonl")
+_OF_VERB = {"verify": ("save", "against", "pruned_ok"), "prune": ("older_than",)}
 
 
 def main(args: argparse.Namespace) -> int:
@@ -33,11 +37,6 @@ def main(args: argparse.Namespace) -> int:
     if limit < 1:
         raise CliError(f"--limit has to be 1 or more, not {limit}.", USAGE)
     return asyncio.run(_run_verb(args, parse_store(args.db), limit))
-
-
-_LIMIT = 100
-_OF_LIST = ("app", "user", "tool", "since", "in_doubt", "limit", "jsonl")
-_OF_VERB = {"verify": ("save", "against", "pruned_ok"), "prune": ("older_than",)}
 
 
 def _check_options(args: argparse.Namespace) -> None:

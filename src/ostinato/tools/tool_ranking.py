@@ -9,16 +9,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
+from .._words import asked_words, words
 from .base_tool import BaseTool
 
-# Kana, ideographs and Hangul: their texts have no spaces between words.
-_CJK = (
-    r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    r"\U00020000-\U0002fa1f"
+# Where an identifier has a new word: getWeather, HTTPServer, list_ports, port8080.
+_BOUNDARY = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_|(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)"
 )
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # in an identifier
-_WORD = re.compile(rf"[{_CJK}]+|[0-9]+|[^\W\d_{_CJK}]+")
-_CJK_RUN = re.compile(rf"[{_CJK}]+")
 _K1, _B = 1.2, 0.75  # the usual saturation of repeated words, and weight of a text's length
 _NAME, _DESCRIPTION, _PARAMETER = 3, 1, 1  # how often a word of each counts
 _MAX_QUERY = 1_000
@@ -47,7 +44,7 @@ class ToolRanking:
         """
         query = query[:_MAX_QUERY]
         named = {_fold(name) for name in re.findall(r"[\w.-]+", query)}
-        wanted = set(split_words(query))
+        wanted = {_to_singular(word) for word in asked_words(_split_names(query))}
         scores = [
             (_fold(tool.name) in named, self._score(index, wanted), -index)
             for index, tool in enumerate(self._tools)
@@ -67,20 +64,9 @@ class ToolRanking:
         return total
 
 
-def split_words(text: str) -> list[str]:
-    """Return the words of a text or an identifier, folded; a plural as its singular.
-
-    A run of Chinese, Japanese or Korean characters gives each two neighbours, so that words within
-    it are found.
-    """
-    plain = _fold(_HUMP.sub(" ", unicodedata.normalize("NFKC", text)))
-    words: list[str] = []
-    for word in _WORD.findall(plain):
-        if _CJK_RUN.fullmatch(word) and len(word) > 1:
-            words += [word[place : place + 2] for place in range(len(word) - 1)]
-        else:
-            words.append(_to_singular(word))
-    return words
+def _split_names(text: str) -> str:
+    """Return a text with spaces between the words of identifiers."""
+    return _BOUNDARY.sub(" ", unicodedata.normalize("NFKC", text))
 
 
 def _fold(text: str) -> str:
@@ -107,8 +93,6 @@ def _count_words(tool: BaseTool) -> Counter[str]:
             fields = declaration.parameters.properties
         texts += [(_PARAMETER, str(name)) for name in fields or ()]
     for weight, text in texts:
-        for word in split_words(text):
-            counts[word] += weight
-        for character in set("".join(_CJK_RUN.findall(_fold(text)))):  # a query of one character
-            counts[character] += weight
+        for word in words(_split_names(text)):
+            counts[_to_singular(word)] += weight
     return counts

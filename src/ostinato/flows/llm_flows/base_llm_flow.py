@@ -204,7 +204,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
         if asks_user:
             yield None
-        if ctx.end_invocation or not (ctx.is_resumable or ctx.run_state.is_resumed):
+        if ctx.end_invocation:
             return
         pending = find_pending_calls(ctx, resume_point)
         if pending.record is not None:
@@ -407,7 +407,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         model_response_event: EventDraft | Event,
     ) -> Event:
         """Create the event of a response and fill in call ids (Spec 2 §6.2)."""
-        fields, content = _given_fields(llm_response), llm_response.content
+        given, names = llm_response.__dict__, llm_response.__pydantic_fields_set__
+        fields = {name: value for name in names if (value := given[name]) is not None}
+        content = llm_response.content
         if content is not None and type(content) is not types.Content:
             # An adapter or a hook assigned it later, so it has not been validated yet.
             content = LlmResponse(content=content).content
@@ -498,13 +500,6 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         check_transfer_target(invocation_context.agent, agent)
         delegation.check_transfer(invocation_context, agent)
         return agent
-
-
-def _given_fields(response: LlmResponse) -> dict[str, Any]:
-    """Return the fields of a response that say something."""
-    values = response.__dict__
-    names = response.__pydantic_fields_set__
-    return {name: value for name in names if (value := values[name]) is not None}
 
 
 def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint) -> Event | None:

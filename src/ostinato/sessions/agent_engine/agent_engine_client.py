@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 from ... import _google_retries
+from ..._bounded_body import read_body
 from ..._google_retries import (
     FIRST_WAIT_S,
     NOTHING_DONE,
@@ -325,16 +326,14 @@ class AgentEngineClient:
     async def _fetch_answer(self, method: str, url: str, engine: str, **options: Any) -> Any:
         """Send a request and return the answer with its whole body, which is bounded."""
         async with self._loop_client().stream(method, url, **options) as answer:
-            body = bytearray()
-            async for piece in answer.aiter_bytes():
-                body += piece
-                if len(body) > _MOST_BYTES:
-                    raise AgentEngineError(
-                        f"{self._describe_engine(engine)} answered {method} {_tail_of(url)} with "
-                        f"more than {_MOST_BYTES} bytes. Ask for less.",
-                        status=answer.status_code,
-                    )
-        return _Answer(answer.status_code, answer.headers, bytes(body))
+            body = await read_body(answer, _MOST_BYTES)
+        if len(body) > _MOST_BYTES:
+            raise AgentEngineError(
+                f"{self._describe_engine(engine)} answered {method} {_tail_of(url)} with more than "
+                f"{_MOST_BYTES} bytes. Ask for less.",
+                status=answer.status_code,
+            )
+        return _Answer(answer.status_code, answer.headers, body)
 
     def _loop_client(self) -> Any:
         """Return the running loop's HTTP client; connections belong to a loop."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
+from ..._bounded_body import read_body
 from ..._log import get_logger
 from ..._optional import need
 
@@ -235,25 +236,21 @@ async def _read_bounded(response: Any) -> Any:
       _AnswerLost: the body breaks off or is too long.
     """
     httpx2 = need("httpx2")
-    body = bytearray()
     try:
-        async for piece in response.aiter_bytes():
-            body += piece
-            if len(body) > MAX_ANSWER_BYTES:
-                raise _AnswerLost(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
+        body = await read_body(response, MAX_ANSWER_BYTES)
     except Exception as error:  # boundary: the transport lets these end the connection
-        if isinstance(error, _AnswerLost):
-            raise
         raise _AnswerLost(f"the answer broke off ({type(error).__name__})") from error
     finally:
         await response.aclose()
+    if len(body) > MAX_ANSWER_BYTES:
+        raise _AnswerLost(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
     headers = [
         (name, value)
         for name, value in response.headers.multi_items()
         if name.lower() not in _ABOUT_THE_BODY
     ]
     return httpx2.Response(
-        response.status_code, headers=headers, content=bytes(body), request=response.request
+        response.status_code, headers=headers, content=body, request=response.request
     )
 
 

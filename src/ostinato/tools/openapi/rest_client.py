@@ -11,6 +11,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urljoin
 
+from ..._bounded_body import read_body
 from ..._optional import need
 from ..._public_address import RefusedAddress, is_public, public_addresses, resolve
 from ..._secret_values import redact_values
@@ -261,16 +262,12 @@ class RestClient:
         with watch_bytes():  # while it is entered, the library's log shows no query
             response = await client.send(prepared, stream=True, follow_redirects=False)
         try:
-            body, is_cut = bytearray(), False
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _MAX_BODY:
-                    is_cut = True
-                    break
+            body = await read_body(response, _MAX_BODY)
         finally:
             await response.aclose()
         found = {name.lower(): value for name, value in response.headers.items()}
-        return RestResponse(response.status_code, found, bytes(body[:_MAX_BODY]), is_cut)
+        is_cut = len(body) > _MAX_BODY
+        return RestResponse(response.status_code, found, body[:_MAX_BODY], is_cut)
 
 
 async def _close_clients(clients: dict[tuple[Origin, SslVerify], Any]) -> None:
