@@ -52,7 +52,7 @@ demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and 
 	@mkdir -p .ostinato
 	$(BIN)/ostinato run $(DEMO_AGENT) "$(DEMO_QUESTION)" $(DEMO_ARGS)
 
-test: $(DEV_STAMP) ## Run the tests that need no server (2 minutes on two cores)
+test: $(DEV_STAMP) ## Run the tests that need no server (3 minutes on two cores)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service and not long" $(PYTEST_ARGS)
 
 check: $(DEV_STAMP) page ## Run every test, those that need services too; nothing may skip
