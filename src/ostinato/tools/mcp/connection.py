@@ -92,15 +92,19 @@ class Request:
     def extend(self) -> None:
         """Begin the time limit anew."""
         if self._scope is not None and self._seconds is not None:
-            self._scope.deadline = asyncio.get_running_loop().time() + self._seconds
+            self._scope.deadline = self._deadline()
+
+    def _deadline(self) -> float:
+        if self._seconds is None:
+            return math.inf
+        return asyncio.get_running_loop().time() + self._seconds
 
     async def _run(self, session: Any) -> None:
         try:
-            with need("anyio", extra=EXTRA).CancelScope() as scope:
+            with need("anyio", extra=EXTRA).CancelScope(deadline=self._deadline()) as scope:
                 self._scope = scope
                 if self.future.done():
                     return  # the caller was cancelled in the queue
-                self.extend()
                 result = await self._work(session, self)
                 if not self.future.done():
                     self.future.set_result(result)
@@ -156,7 +160,7 @@ class McpConnection:
         self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
         self._anyio = need("anyio", extra=EXTRA)
-        self._queue, self._received = self._anyio.create_memory_object_stream(math.inf)
+        self._queue: asyncio.Queue[Request | None] = asyncio.Queue()  # None: no more requests
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._handshake = RequestTrace()
         self._ready.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -232,7 +236,7 @@ class McpConnection:
         self._in_flight += 1
         self._requests.add(request)
         try:
-            self._queue.send_nowait(request)
+            self._queue.put_nowait(request)
             return await request.future
         except asyncio.CancelledError:
             request.cancel()
@@ -244,7 +248,7 @@ class McpConnection:
     async def close(self) -> None:
         """End the connection and what it started; requests under way fail."""
         self._is_closing = True
-        self._queue.close()
+        self._queue.put_nowait(None)
         if self._scope is not None and not self._ready.done():
             self._scope.cancel()
         await self.wait_end(2 * CLOSE_SECONDS)
@@ -294,7 +298,7 @@ class McpConnection:
         """Take no more requests; the transport answers those under way."""
         if not self._lost and not self._is_closing:
             self._lost = reason
-            self._queue.close()
+            self._queue.put_nowait(None)
 
     def _close_if_idle(self) -> None:
         if not self.is_open:
@@ -303,7 +307,7 @@ class McpConnection:
         if self._in_flight == 0 and rest <= 0:
             _log.debug("MCP server %s: closed after %g s.", self.label, self._idle_seconds)
             self._is_closing = True
-            self._queue.close()
+            self._queue.put_nowait(None)
         else:
             self._loop.call_later(max(rest, 0.01), self._close_if_idle)
 
@@ -351,7 +355,7 @@ class McpConnection:
         async with self._anyio.create_task_group() as background:
             background.start_soon(self.lists.follow_changes)
             async with self._anyio.create_task_group() as group:
-                async for request in self._received:
+                while (request := await self._queue.get()) is not None:
                     request.start(group, client.session)
                 if self._is_closing or self._is_broken:
                     group.cancel_scope.cancel()
@@ -408,8 +412,6 @@ class McpConnection:
         elif fault is not None:
             _log.warning("MCP server %s: %s", self.label, self._describe_fault(fault))
         self._lost = self._lost or "the connection has ended"
-        self._queue.close()
-        self._received.close()
         for request in self._requests:
             request.fail(McpConnectionError(f"MCP server {self.label}: {self._lost}."))
         self._on_end(self)

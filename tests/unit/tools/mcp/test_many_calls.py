@@ -1,13 +1,11 @@
-"""Many calls at once and in a row: none is lost, nothing grows, and little is added to the SDK."""
+"""Many calls at once and in a row: none is lost, and nothing grows."""
 
 import asyncio
 import gc
 import resource
-import time
 from typing import Any
 
 import pytest
-from mcp import Client
 from mcp.server.mcpserver import MCPServer
 
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
@@ -64,28 +62,6 @@ async def test_three_thousand_calls_leave_nothing():
     assert len(asyncio.all_tasks()) == tasks
     assert len(gc.get_objects()) - objects < 2_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - size < 20_000  # KiB
-    await toolset.close()
-
-
-async def test_call_costs_little_more_than_with_the_bare_client():
-    server, calls = make_server(), 300
-    toolset = McpToolset(connection_params=InProcessConnectionParams(server=server))
-    (tool,) = await toolset.get_tools()
-    context = make_context()
-    args = {"a": 1, "b": 2}
-    ratios: list[float] = []
-    async with Client(server) as client:
-        await client.call_tool("add", args)
-        for _ in range(7):
-            begun = time.process_time()
-            for _ in range(calls):
-                await client.call_tool("add", args)
-            middle = time.process_time()
-            for _ in range(calls):
-                await tool.run_async(args=args, tool_context=context)
-            ratios.append((time.process_time() - middle) / (middle - begun))
-    print(f"CPU of a call by that of the bare client: {sorted(ratios)}")
-    assert min(ratios) < 1.5
     await toolset.close()
 
 
