@@ -41,7 +41,7 @@ LINTED := src tests bench examples docs conftest.py
 SPELLED := src page/src bench examples docs $(wildcard *.md)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check page wheel matrix packages wire lint format types bench scale soak spec mutants fuzz \
+.PHONY: help demo test check coverage page wheel matrix packages wire lint format types bench scale soak spec mutants fuzz \
   crash model jepsen docs docs-site release clean
 
 help: ## Show this list
@@ -60,6 +60,12 @@ check: $(DEV_STAMP) page ## Run every test, those that need services too; nothin
 	$(BIN)/python tests/wire/environments.py
 	$(BIN)/python -m tests.fuzz.run --cases 5000 --seed $(SEED)
 	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+coverage: $(DEV_STAMP) ## Measure the branch coverage of the core by the tests of `make test`
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) -m "not service and not long" $(PYTEST_ARGS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report --fail-under=95
 
 page: $(PAGE) ## Build the page that `ostinato web` shows (needs Node 20 or newer)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from .. import types
 from ..errors import InvalidAnswerError
 from ..events.pending import Pending
-from ..hosting.input_answers import read_answer
+from ..hosting.input_answers import read_answer, read_json
 from .call_view import (
     SAID_LINES,
     Line,
@@ -171,7 +170,7 @@ async def _ask_edited_call(
     start: Any = one.payload if fills_in else one.args
     text = exact_json(start, indent=2)
     try:
-        value: Any = json.loads(await person.edit(text, problem))
+        value: Any = read_json(await person.edit(text, problem))
     except (EOFError, KeyboardInterrupt):
         return None
     return _confirm_call(one, one.args, value) if fills_in else _confirm_call(one, value, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from .._private_files import create_private_file
+from ..hosting.input_answers import read_json
 from .shorten import SIGN
 
 
@@ -80,7 +80,7 @@ class Prompt:
 def json_problem(text: str) -> str:
     """Return why a text is not a JSON object, or '' if it is one."""
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as error:
         return f"not JSON yet: {error}"
     return "" if isinstance(value, dict) else "not a JSON object: it has to start with {"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import shlex
 import sys
 from contextlib import redirect_stdout
@@ -23,7 +22,7 @@ from ..hosting.command_runners import (
     runner_of,
     store_of,
 )
-from ..hosting.input_answers import read_answer
+from ..hosting.input_answers import read_answer, read_json
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.places import DEFAULT_USER, Places, traces_file
 from ..hosting.stand_in import require_known_model, stand_in, stand_in_line, use_model
@@ -391,11 +390,13 @@ def _parse_response(one: Pending, text: str) -> dict[str, Any]:
 
 
 def _parse_result(text: str) -> dict[str, Any]:
-    """Parse the result of a long-running call: a JSON object, or any text as its `result`."""
+    """Parse the result of a long-running call: a JSON object, or any text as its `result`.
+
+    Raises:
+      CliError: it is an object that has a key twice, and so contradicts itself.
+    """
     try:
-        value: Any = json.loads(text)
+        value = read_json(text, unique_keys=False)
     except ValueError:
-        value = text
-    if isinstance(value, dict):
-        return dict(value)  # pyright: ignore[reportUnknownArgumentType]
-    return {"result": value}
+        return {"result": text}
+    return read_object(text, "--answer") if isinstance(value, dict) else {"result": value}

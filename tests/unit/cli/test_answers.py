@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from ostinato.cli.prompt import json_problem
 from tests.unit.cli.conftest import Done, MakeAgent, Ostinato
 
 PAY = """
@@ -184,6 +185,18 @@ def test_an_answer_that_is_no_json_is_a_text(make_agent: MakeAgent, ostinato: Os
     assert found is not None
     done = ostinato("run", "desk", "--answer", found[1], "Yes, take it")
     assert "Result: {'result': 'Yes, take it'}" in done.out
+
+
+def test_an_answer_with_a_key_twice_is_refused(make_agent: MakeAgent, ostinato: Ostinato) -> None:
+    make_agent(PAY)
+    found = re.search(r"--answer (\S+) '", ostinato("run", "desk", "Ask the boss").out)
+    assert found is not None
+    done = ostinato("run", "desk", "--answer", found[1], '{"days": 1, "days": 9}')
+    assert (done.code, "an object has a key twice" in done.err) == (2, True)
+
+
+def test_an_edited_call_with_a_key_twice_is_not_taken() -> None:
+    assert json_problem('{"amount": 1, "amount": 9}') == "not JSON yet: an object has a key twice"
 
 
 def test_a_payload_goes_back_as_it_was_proposed(make_agent: MakeAgent, ostinato: Ostinato) -> None:
