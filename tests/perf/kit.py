@@ -6,6 +6,7 @@ from __future__ import annotations
 import cProfile
 import gc
 import hashlib
+import itertools
 import pstats
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -35,6 +36,9 @@ async def add_soon(a: int, b: int) -> int:
 
 def content(role: str, **part: Any) -> types.Content:
     return types.Content(role=role, parts=[types.Part(**part)])
+
+
+_IDS = itertools.count()  # each call has an id of its own, as most providers give
 
 
 class QuickModel(BaseLlm):
@@ -73,7 +77,7 @@ class QuickModel(BaseLlm):
     def call(self, number: int) -> types.Part:
         # The arguments of many calls differ: a model that repeats itself is stopped.
         args = {"a": 2, "b": self.asked if self.steps > 1 else 3 + number}
-        call = types.FunctionCall(id=f"call-{number}", name=self.tool, args=args)
+        call = types.FunctionCall(id=f"call-{next(_IDS)}", name=self.tool, args=args)
         return types.Part(function_call=call)
 
     def look(self, contents: list[types.Content]) -> None:

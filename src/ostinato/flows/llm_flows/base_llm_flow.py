@@ -58,7 +58,7 @@ from .resume.resume_point import consume_resume_point, find_pending_calls, repla
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
 from .tool_calls.call_origins import record_origins
-from .tool_calls.model_calls import complete_calls
+from .tool_calls.model_calls import complete_calls, rename_calls
 from .tool_calls.tool_bundle import ToolBundle, arrange_tools, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
@@ -388,15 +388,15 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         self, ctx: InvocationContext, llm_request: LlmRequest, event: Event
     ) -> AsyncGenerator[Event, None] | None:
         """Return what follows a response, to be run once its event is committed; None for most."""
-        asks = not event.partial and bool(event.get_function_calls())
-        if asks:
-            if ctx.log.scopes:
-                delegation.rename_taken_calls(ctx, event, llm_request)
+        calls = () if event.partial else event.get_function_calls()
+        if calls:
+            if repeated := ctx.log.take_call_ids([call.id for call in calls]):
+                rename_calls(event, repeated, llm_request.tools_dict)
             register_calls(ctx, event, llm_request.tools_dict)
             record_origins(event, llm_request.tools_dict)
         by_schema = ctx.agent.output_schema is not None and ctx.agent.mode != "task"
         wrong = reject_output(ctx, event) if by_schema else None
-        if not asks and wrong is None:
+        if not calls and wrong is None:
             return None
         return self._run_actions(ctx, llm_request, event, wrong=wrong)
 

@@ -18,16 +18,11 @@ from ...context.invocation import InvocationContext
 from ...errors import AgentConfigError
 from ...events.event import Event, NodeInfo
 from ...models.invalid_args import INVALID_ARGS_KEY
-from ...models.llm_request import LlmRequest
 from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord, visible_indexes
 from ...tools.model_mistake import ModelMistake
 from ...tools.task_tool import TaskTool, wrong_input
 from .tool_calls.call_decisions import note_decisions
 from .tool_calls.call_policies import find_gate, find_restricting
-from .tool_calls.model_calls import (
-    get_long_running_function_calls,
-    populate_client_function_call_id,
-)
 
 Run = Callable[[InvocationContext], AsyncGenerator[Event, None]]
 
@@ -100,17 +95,6 @@ def check_transfer(ctx: InvocationContext, target: Any) -> None:
             f"Agent {ctx.agent.name!r} transferred to agent {target.name!r} of mode {mode!r}, "
             "which is called like a tool. Call it instead, or set its mode to 'chat'."
         )
-
-
-def rename_taken_calls(ctx: InvocationContext, event: Event, llm_request: LlmRequest) -> None:
-    """Give new ids to calls whose id is already the name of a scope, as models may reuse ids."""
-    taken = ctx.log.scopes
-    if all(call.id not in taken for call in event.get_function_calls()):
-        return
-    populate_client_function_call_id(event, taken)
-    event.long_running_tool_ids = get_long_running_function_calls(
-        event.get_function_calls(), llm_request.tools_dict
-    )
 
 
 def _find_open_calls(ctx: InvocationContext) -> list[tuple[EventRecord, str, str]]:

@@ -336,6 +336,7 @@ class EventLog:
     """
 
     __slots__ = (
+        "_called",
         "_first",
         "_has_rewinds",
         "_ids",
@@ -355,7 +356,9 @@ class EventLog:
         self._ids: set[str] = set()
         self._first: dict[str, int] = {}
         self._has_rewinds = False
-        self._with_long_running: set[str] | None = None  # an empty set for each session is 200 B
+        # An empty set for each session would be 200 B.
+        self._called: set[str | None] | None = None
+        self._with_long_running: set[str] | None = None
         self.unanswered: dict[str | None, EventRecord] = {}
         self.scopes: dict[str, EventRecord | None] = {}
         self.tasks: dict[str, EventRecord] = {}
@@ -383,8 +386,11 @@ class EventLog:
             self.scopes[record.scope] = ended
             if record.path:
                 self._note_task(record.scope, record)
-        for call, _ in record.calls:
-            self.unanswered[call] = record
+        if record.calls:
+            called = self._called = self._called or set()
+            for call, _ in record.calls:
+                self.unanswered[call] = record
+                called.add(call)
         for call, _ in record.responses:
             self.unanswered.pop(call, None)
         if record.responses and not self.unanswered:
@@ -431,6 +437,17 @@ class EventLog:
         for index in visible_indexes(self, start) if self._has_rewinds else every:
             if self.records[index].invocation_id == invocation_id:
                 yield index
+
+    def take_call_ids(self, ids: Sequence[str | None]) -> set[str | None]:
+        """Take ids for new calls, before their event is committed.
+
+        Returns:
+          The ids that earlier calls of this session have.
+        """
+        called = self._called = self._called or set()
+        repeated = called.intersection(ids)
+        called.update(ids)
+        return repeated
 
     @property
     def has_long_running(self) -> bool:

@@ -235,6 +235,8 @@ def make_entry(
     responses = frozenset([call for call, _ in record.responses]) if record.responses else _NO_IDS
     if other and calls:
         foreign_calls |= calls
+    elif foreign_calls:
+        foreign_calls -= calls  # an imported history may use an id again
     if other or (responses and responses <= foreign_calls):
         quoted = quote_other_agent(content, record.author, view.quote)
         return None if quoted is None else ContentEntry(quoted, source=record)

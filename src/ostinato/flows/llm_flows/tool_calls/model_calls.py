@@ -125,6 +125,17 @@ def populate_client_function_call_id(
     model_response_event.content = types.Content(role=content.role, parts=parts)
 
 
+def rename_calls(event: Event, repeated: Container[str | None], tools_dict: dict[str, Any]) -> None:
+    """Give new ids to calls whose id an earlier call of the session has.
+
+    Some providers number the calls of each answer anew. But journal, approvals, policy and history
+    know a call by its id.
+    """
+    populate_client_function_call_id(event, repeated)
+    calls = event.get_function_calls()
+    event.long_running_tool_ids = get_long_running_function_calls(calls, tools_dict)
+
+
 def remove_client_function_call_id(content: types.Content | None) -> None:
     """Remove the ids made by `generate_client_function_call_id` from a content, in place."""
     if content is not None:
