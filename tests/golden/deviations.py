@@ -84,6 +84,7 @@ REFUSED = (
     "Your answer does not match the schema:\nInvalid JSON: expected ident at line 1 column 2\n"
     "Answer again, with nothing but the JSON. Include every required field with its declared type."
 )
+WAITS = "A call without a response has an interim one in the request (google-adk sends none)."
 PLAIN = "A stream that is empty is an empty text."
 NAMED = "A file may name code of its own folder and of Ostinato, and what the host allows."
 TWICE = "A key that a file contains twice is refused (google-adk takes the last)."
@@ -155,6 +156,11 @@ def _seen(tool: str, error: str) -> list[Any]:
     return ["user", {"response": tool, "value": {"error": error}}]
 
 
+def _pending(tool: str = "ask") -> dict[str, Any]:
+    told = "This tool call has no result yet. Do not repeat it unless the user asks for it."
+    return {"response": tool, "value": {"status": "pending", "message": told}}
+
+
 def _error(author: str, code: str, message: str, path: str | None = None) -> dict[str, Any]:
     return {
         "author": author, "inv": "inv-1", "final": True, "error_code": code,
@@ -212,6 +218,12 @@ def _answer_to_lost_transfer() -> dict[str, Any]:
 
 
 DEVIATIONS: list[Deviation] = [
+    Deviation("long_running_with_talk_between", "insert", "requests.root.1.contents.2", WAITS,
+        ["user", _pending()]),
+    Deviation("long_running_beside_quick_tool", "insert", "requests.root.1.contents.2.1", WAITS,
+        _pending()),
+    Deviation("two_long_running_not_resumable", "insert", "requests.root.1.contents.2.2", WAITS,
+        _pending()),
     Deviation("transfer_to_nobody", "put", "turns.0.events.1", LOST, _answer_to_lost_transfer()),
     Deviation("transfer_to_nobody", "insert", "turns.0.events.2", LOST,
         _said("inv-1", "Next turn.")),

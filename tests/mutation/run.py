@@ -37,6 +37,7 @@ from tests.mutation import child, reach
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
     "src/ostinato/flows/llm_flows/contents.py",
+    "src/ostinato/flows/llm_flows/history/arrangement.py",
     "src/ostinato/flows/llm_flows/history/projection.py",
     "src/ostinato/flows/llm_flows/functions.py",
     "src/ostinato/sessions/log/resume.py",

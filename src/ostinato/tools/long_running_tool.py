@@ -18,8 +18,8 @@ _NOTE = (
 class LongRunningFunctionTool(FunctionTool):
     """A function whose result the client sends later (Spec 2 §10.2, FEATURES row 136).
 
-    What the function returns at once is an interim result; None sends none. The result is a
-    function response in a later message of the user.
+    What the function returns at once is an interim result; with None, the model is told
+    that the call is pending. The result is a function response in a later message of the user.
 
     Args:
       func: the function that starts the work.

@@ -16,6 +16,7 @@ from ostinato.events import Event, EventActions
 from ostinato.events.event_actions import EventCompaction
 from ostinato.flows.llm_flows.compaction import _find_old_events, find_window
 from ostinato.flows.llm_flows.contents import find_turn_start
+from ostinato.flows.llm_flows.history import arrangement
 from ostinato.flows.llm_flows.history import projection as _history
 from ostinato.flows.llm_flows.history.projection import View
 from ostinato.sessions.log.event_log import COMPACTION, EventLog, EventRecord, visible_records
@@ -133,7 +134,7 @@ class Story:
 
 def contents(log: EventLog, view: View, start: int = 0) -> list[Any]:
     entries = _history.make_entries(visible_records(log, start), view)
-    return [e.content.model_dump(exclude_none=True) for e in _history.arrange_entries(entries)]
+    return [e.content.model_dump(exclude_none=True) for e in arrangement.arrange_entries(entries)]
 
 
 def called(call_id: str) -> types.Part:

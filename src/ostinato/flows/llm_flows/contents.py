@@ -19,6 +19,7 @@ from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...sessions.log.event_log import EventLog, EventRecord
 from ._base_llm_processor import RequestEdit
+from .history import arrangement
 from .history import projection as _history
 from .history.projection import Projection, View
 from .history.result_trimming import trim_results
@@ -74,13 +75,11 @@ def build_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[ty
     prompt = prompts.get(scope or ctx.node_path or "") if prompts else None
     if prompt is not None and scope is None:  # a node of a graph sees its prompt and its own run
         path, start = ctx.node_path, log.start_of(ctx.invocation_id) or 0
-    view = View(agent.name, ctx.branch, keep_ids, quote, scope, path)
+    view = View(agent.name, ctx.branch, keep_ids, quote, scope, path, ctx.services.is_nested)
     projection = log.views.get(view)
     if projection is None or projection.start != start:
         projection = log.views[view] = Projection(view, start)
     seen = projection.update(log)
-    if ctx.services.is_nested:
-        seen = _drop_open_calls(seen)
     return list(seen) if prompt is None else [prompt, *seen]
 
 
@@ -91,23 +90,6 @@ def _should_keep_ids(agent: Any) -> bool:
     except (AttributeError, ModelUnavailableError):  # the call itself will raise it
         return False
     return getattr(model, "pairs_calls_by_id", False) is True  # a mock's would be a mock
-
-
-def _drop_open_calls(contents: Sequence[types.Content]) -> list[types.Content]:
-    """Leave out unanswered calls: those of the run that contains a nested run."""
-    kept: list[types.Content] = []
-    for index, content in enumerate(contents):
-        parts = content.parts or []
-        following = contents[index + 1].parts if index + 1 < len(contents) else None
-        if any(part.function_call for part in parts) and not any(
-            part.function_response for part in following or ()
-        ):
-            parts = [part for part in parts if part.function_call is None]
-            if not parts:
-                continue
-            content = types.Content(role=content.role, parts=parts)
-        kept.append(content)
-    return kept
 
 
 def copy_contents(contents: list[types.Content]) -> list[types.Content]:
@@ -214,9 +196,9 @@ def _should_include_event_in_context(current_branch: str | None, event: Event) -
     )
 
 
-def _make_entries(events: Sequence[Event]) -> list[_history.ContentEntry]:
+def _make_entries(events: Sequence[Event]) -> list[arrangement.ContentEntry]:
     return [
-        _history.ContentEntry(
+        arrangement.ContentEntry(
             event.content or types.Content(),
             frozenset(c.id for c in event.get_function_calls()),
             frozenset(r.id for r in event.get_function_responses()),
@@ -226,7 +208,7 @@ def _make_entries(events: Sequence[Event]) -> list[_history.ContentEntry]:
     ]
 
 
-def _entry_events(entries: Sequence[_history.ContentEntry]) -> list[Event]:
+def _entry_events(entries: Sequence[arrangement.ContentEntry]) -> list[Event]:
     return [
         e.source
         if e.content is (e.source.content or e.content)
@@ -237,14 +219,14 @@ def _entry_events(entries: Sequence[_history.ContentEntry]) -> list[Event]:
 
 def _merge_function_response_events(function_response_events: list[Event]) -> Event:
     """Merge response events into the first (Spec 2 §4.4)."""
-    return _entry_events([_history.merge_responses(_make_entries(function_response_events))])[0]
+    return _entry_events([arrangement.merge_responses(_make_entries(function_response_events))])[0]
 
 
 def _rearrange_events_for_latest_function_response(events: list[Event]) -> list[Event]:
     """Move a response that ends the list next to its call (Spec 2 §4.1 step 6A)."""
-    return _entry_events(_history.place_latest_response(_make_entries(events)))
+    return _entry_events(arrangement.place_latest_response(_make_entries(events)))
 
 
 def _rearrange_events_for_async_function_responses_in_history(events: list[Event]) -> list[Event]:
     """Put the latest response of each call directly after it (Spec 2 §4.1 step 6B)."""
-    return _entry_events(_history.place_responses(_make_entries(events)))
+    return _entry_events(arrangement.place_responses(_make_entries(events)))

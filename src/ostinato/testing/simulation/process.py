@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from ... import _clock
+from ... import _clock, types
 from ...agents.llm_agent import LlmAgent
 from ...agents.run_config import RunConfig
 from ...apps.app import App
@@ -152,15 +152,14 @@ class World:
         )
 
     def _check_request(self, request: LlmRequest) -> None:
-        """Check that what a model reads is well-formed: each response follows its call."""
-        called: set[str] = set()
-        for content in request.contents:
-            for part in content.parts or ():
-                if part.function_call is not None:
-                    called.add(part.function_call.name or "")
-                response = part.function_response
-                if response is not None and (response.name or "") not in called:
-                    self.history.report(f"request: {response.name} answers, and was not called")
+        """Check that what a model reads is well-formed: each call has one response after it."""
+        called: list[str] = []
+        for content in (*request.contents, types.Content()):
+            parts = content.parts or ()
+            given = [p.function_response.name or "" for p in parts if p.function_response]
+            if sorted(given) != sorted(called):
+                self.history.report(f"request: the calls {called} have the responses {given}")
+            called = [p.function_call.name or "" for p in parts if p.function_call]
 
     async def run_tool(self, effect: Effect) -> None:
         """Take the time of a tool before its effect, and fail as the plan says."""

@@ -25,6 +25,7 @@ from ostinato.flows.llm_flows.contents import (
     _rearrange_events_for_latest_function_response,
     _should_include_event_in_context,
 )
+from ostinato.flows.llm_flows.history import arrangement
 from ostinato.models import BaseLlm, FallbackModel, Gemini, LiteLlm
 from ostinato.models.anthropic_llm import AnthropicLlm
 from ostinato.models.llm_request import LlmRequest
@@ -521,13 +522,17 @@ async def test_models_that_tie_results_to_calls_by_id_get_the_ids_of_the_client(
     async for _ in contents.request_processor.run_async(ctx, request):
         pass
     first, second = ("adk-1", "adk-2") if keeps else (None, None)
-    assert request.contents == [model(fc("a", first), fc("a", second)), user(fr("a", second, n=1))]
+    interim = fr("a", first, **arrangement.PENDING)
+    assert request.contents == [
+        model(fc("a", first), fc("a", second)),
+        user(interim, fr("a", second, n=1)),
+    ]
 
 
 @pytest.mark.spec(111)
 def test_contents_are_copies_whose_edits_do_not_reach_the_events() -> None:
     event = said(ME, fc("a", "adk-1", what={"deep": 1}))
-    (made,) = seen(event)
+    made = seen(event)[0]
     made.parts[0].function_call.args["what"]["deep"] = 2
     made.role = "user"
     assert event.content == model(fc("a", "adk-1", what={"deep": 1}))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ostinato import types
 from ostinato.events import Event, EventActions
 from ostinato.events.event_actions import EventCompaction
+from ostinato.flows.llm_flows.history import arrangement
 from ostinato.flows.llm_flows.history import projection as _history
 from ostinato.flows.llm_flows.history.projection import Projection, View
 from ostinato.sessions.log.event_log import EventLog, EventRecord
@@ -28,6 +29,7 @@ VIEWS = [
     View("two", "top.one.in.deep"),
     View("one", None, keep_ids=True),
     View("one", None, quote=True),
+    View("one", None, is_nested=True),
 ]
 
 
@@ -177,7 +179,7 @@ def dumped(contents: list[types.Content]) -> list[Any]:
 
 def from_scratch(log: EventLog, view: View) -> list[Any]:
     entries = _history.make_entries(_history.visible_records(log), view)
-    return dumped([e.content for e in _history.arrange_entries(entries)])
+    return dumped(arrangement.close_calls(arrangement.arrange_entries(entries), view.is_nested))
 
 
 @pytest.mark.spec(100, 101, 103, 104, 105, 106, 107, 108, 109, 110)
@@ -220,6 +222,24 @@ def test_a_response_in_a_request_always_stands_behind_its_call(script: list[Any]
         given_back = {p.function_response.id for p in parts if p.function_response}
         assert given_back <= before
         before = {p.function_call.id for p in parts if p.function_call}
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@settings(max_examples=tries(200))
+@given(script=steps)
+def test_every_call_in_a_request_has_one_response_right_behind_it(
+    is_nested: bool, script: list[Any]
+) -> None:
+    log, projection = EventLog(), Projection(View("one", keep_ids=True, is_nested=is_nested))
+    for record in records_of(script):
+        log.append(record)
+        asked: list[str | None] = []
+        for content in projection.update(log):
+            parts = content.parts or []
+            given_back = [p.function_response.id for p in parts if p.function_response]
+            assert sorted(map(str, given_back)) == sorted(map(str, asked))
+            asked = [p.function_call.id for p in parts if p.function_call]
+        assert asked == []
 
 
 @pytest.mark.spec(111)

@@ -12,8 +12,10 @@ from ostinato.agents import LlmAgent, RunConfig
 from ostinato.context.invocation import InvocationContext
 from ostinato.events import Event, EventActions, EventCompaction
 from ostinato.flows.llm_flows import contents
+from ostinato.flows.llm_flows.history import arrangement
 from ostinato.flows.llm_flows.history import projection as _history
-from ostinato.flows.llm_flows.history.projection import ContentEntry, Projection, View
+from ostinato.flows.llm_flows.history.arrangement import PENDING, ContentEntry
+from ostinato.flows.llm_flows.history.projection import Projection, View
 from ostinato.models.llm_request import LlmRequest
 from ostinato.plugins import PluginManager
 from ostinato.sessions import InMemorySessionService, Session
@@ -49,6 +51,10 @@ def fr(call_id: str | None, **response: Any) -> types.Part:
 
 def gives(*parts: Any, author: str = "me", **fields: Any) -> Event:
     return Event(author=author, content=content("user", *parts), **fields)
+
+
+def waits(call_id: str | None) -> types.Content:
+    return content("user", fr(call_id, **PENDING))
 
 
 def log_of(*events: Event) -> EventLog:
@@ -187,6 +193,13 @@ async def test_instruction_contents_stand_before_the_user_contents_at_the_end() 
 # Extending
 
 
+def is_interim(given: types.Content) -> bool:
+    return any(
+        p.function_response is not None and p.function_response.response == PENDING
+        for p in given.parts or ()
+    )
+
+
 @pytest.mark.spec(111)
 def test_a_projection_is_extended_and_keeps_the_contents_it_has() -> None:
     log, projection = log_of(says("user", "Hi")), Projection(View("me"))
@@ -203,10 +216,51 @@ def test_a_projection_is_extended_and_keeps_the_contents_it_has() -> None:
     for event in following:
         log.append(EventRecord.of(event))
         now = projection.update(log)
+        if is_interim(kept[-1]):  # the response takes its place
+            kept.pop()
         assert all(old is new for old, new in zip(kept, now, strict=False))
         assert len(now) >= len(kept) and projection.cursor == len(log.records)
         kept = list(now)
     assert kept == Projection(View("me")).update(log)
+
+
+def test_an_open_call_has_an_interim_response_that_stays_until_the_real_one_comes() -> None:
+    log, projection = log_of(says("user", "Hi")), Projection(View("me"))
+    log.append(EventRecord.of(says("me", fc("a"), fc("b"))))
+    first = list(projection.update(log))
+    assert first[2:] == [content("user", fr("a", **PENDING), fr("b", **PENDING))]
+    log.append(EventRecord.of(gives(fr("b", n=2))))
+    second = list(projection.update(log))
+    assert second[2:] == [content("user", fr("a", **PENDING), fr("b", n=2))]
+    log.append(EventRecord.of(says("user", "And?")))
+    third = list(projection.update(log))
+    assert all(old is new for old, new in zip(second, third, strict=False)) and len(third) == 4
+    assert list(projection.update(log)) == third
+    log.append(EventRecord.of(gives(fr("a", n=1), author="user")))
+    assert projection.update(log)[2:] == [content("user", fr("b", n=2), fr("a", n=1))]
+    log.append(EventRecord.of(says("me", "So")))
+    assert projection.update(log)[3:] == [content("user", "And?"), content("model", "So")]
+
+
+def test_words_beside_the_response_to_another_call_come_after_the_interim_response() -> None:
+    log = log_of(says("me", fc("a"), fc("b")), gives(fr("b"), types.Part(text="there")))
+    given = content("user", fr("a", **PENDING), fr("b"), "there")
+    assert Projection(View("me")).update(log)[1:] == [given]
+
+
+def test_a_nested_run_does_not_see_open_calls() -> None:
+    view = View("me", is_nested=True)
+    log, projection = log_of(says("me", "Wait", fc("a"))), Projection(view)
+    assert projection.update(log) == [content("model", "Wait")]
+    log.append(EventRecord.of(gives(fr("a"))))
+    log.append(EventRecord.of(says("me", fc("b"), fc("c"))))
+    assert projection.update(log)[1:] == [content("user", fr("a"))]
+    log.append(EventRecord.of(gives(fr("c"))))
+    half = [content("model", fc("c")), content("user", fr("c"))]
+    assert projection.update(log)[2:] == half
+    log.append(EventRecord.of(says("user", "And?")))
+    assert projection.update(log)[2:] == [*half, content("user", "And?")]
+    assert Projection(view).update(log) == projection.update(log)
 
 
 @pytest.mark.spec(109)
@@ -414,7 +468,7 @@ def test_a_late_response_brings_the_earlier_ones_of_its_group_with_it() -> None:
     group = entry(fc("a"), fc("b"))
     early, late = entry(fr("a", n=1), role="user"), entry(fr("b", n=2), role="user")
     between = entry("Meanwhile")
-    found = _history.place_latest_response([entry("Hi"), group, early, between, late])
+    found = arrangement.place_latest_response([entry("Hi"), group, early, between, late])
     assert shown(found) == [
         content("model", "Hi"),
         group.content,
@@ -422,23 +476,23 @@ def test_a_late_response_brings_the_earlier_ones_of_its_group_with_it() -> None:
     ]
     assert found[-1].responses == {"a", "b"}
     for whole in ([], [group], [group, between], [entry("Hi"), late], [late], [group, late]):
-        assert _history.place_latest_response(whole) is whole
+        assert arrangement.place_latest_response(whole) is whole
 
 
 @pytest.mark.spec(109)
 def test_an_answer_belongs_to_the_newest_call_with_its_id() -> None:
     one, two = entry(fc("a", n=1)), entry(fc("a", n=2))
     first, second = entry(fr("a", n=1), role="user"), entry(fr("a", n=2), role="user")
-    found = _history.place_responses([one, first, two, second])
+    found = arrangement.place_responses([one, first, two, second])
     assert shown(found) == [one.content, first.content, two.content, second.content]
-    assert shown(_history.place_responses([first, one])) == [one.content]
+    assert shown(arrangement.place_responses([first, one])) == [one.content]
 
 
 @pytest.mark.spec(109, 110)
 def test_answers_to_two_groups_in_one_content_are_parted() -> None:
     one, two = entry(fc("a")), entry(fc("b"))
     both = entry(fr("a", n=1), "aside", fr("b", n=2), role="user")
-    found = _history.place_responses([one, two, both])
+    found = arrangement.place_responses([one, two, both])
     assert shown(found) == [
         one.content,
         content("user", fr("a", n=1)),
@@ -450,7 +504,7 @@ def test_answers_to_two_groups_in_one_content_are_parted() -> None:
 
 @pytest.mark.spec(110)
 def test_merged_responses_replace_in_place_and_append_the_rest() -> None:
-    merged = _history.merge_responses(
+    merged = arrangement.merge_responses(
         [
             entry(fr("a", n=1), fr("b", n=1), "one", role="user"),
             entry(fr("c", n=2), "two", fr("a", n=2), role="user"),
@@ -459,7 +513,7 @@ def test_merged_responses_replace_in_place_and_append_the_rest() -> None:
     assert merged.content == content("user", fr("a", n=2), fr("b", n=1), "one", fr("c", n=2), "two")
     assert merged.responses == {"a", "b", "c"} and merged.calls == set()
     only = entry(fr("a"))
-    assert _history.merge_responses([only]) is only
+    assert arrangement.merge_responses([only]) is only
 
 
 @pytest.mark.spec(109, 111)
@@ -502,11 +556,11 @@ def test_an_event_counts_if_it_is_seen_and_is_none_of_the_framework_s() -> None:
 def test_the_current_turn_may_keep_ids() -> None:
     events = [says("user", "Old"), says("user", "Hi"), says("me", fc("adk-1"), branch="b")]
     kept = contents._get_current_turn_contents("b", events, "me", preserve_function_call_ids=True)
-    assert kept == [content("user", "Hi"), content("model", fc("adk-1"))]
+    assert kept == [content("user", "Hi"), content("model", fc("adk-1")), waits("adk-1")]
     bare = contents._get_current_turn_contents("b", events, "me")
-    assert bare[1] == content("model", fc(None))
+    assert bare[1:] == [content("model", fc(None)), waits(None)]
     assert contents._get_current_turn_contents("c", events, "me") == [content("user", "Hi")]
-    assert contents._get_current_turn_contents(None, events)[-1].role == "model"
+    assert contents._get_current_turn_contents(None, events)[-2].role == "model"
 
 
 @pytest.mark.spec(93)
@@ -539,7 +593,7 @@ def test_a_parted_answer_without_its_ids_is_still_replaced_by_a_newer_one() -> N
 @pytest.mark.spec(108)
 def test_a_call_that_answers_itself_is_not_taken_for_an_earlier_call() -> None:
     whole = [entry("Hi"), entry("Ho"), entry(fc("a"), fr("a"))]
-    assert _history.place_latest_response(whole) is whole
+    assert arrangement.place_latest_response(whole) is whole
 
 
 @pytest.mark.spec(105)
@@ -566,7 +620,7 @@ def test_a_response_extends_what_was_just_laid_out_anew() -> None:
     kept = list(projection.update(log))
     log.append(EventRecord.of(gives(fr("a"))))
     now = projection.update(log)
-    assert all(old is new for old, new in zip(kept, now, strict=False))
+    assert all(old is new for old, new in zip(kept[:2], now, strict=False))
     assert now[2:] == [content("user", fr("a"))]
 
 

@@ -5,8 +5,8 @@ changes earlier contents (rewind, compaction, late response, transcription) rebu
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +23,14 @@ from ....sessions.log.event_log import (
     in_force,
     visible_records,
 )
+from .arrangement import (
+    NO_IDS,
+    BesideEntry,
+    ContentEntry,
+    arrange_entries,
+    close_calls,
+    find_open_end,
+)
 
 RESERVED_CALLS = frozenset(("adk_request_credential", "adk_request_confirmation", "adk_framework"))
 NO_REQUEST = "ostinato:no_request"
@@ -30,8 +38,6 @@ NO_REQUEST = "ostinato:no_request"
 # The framework makes this call, but a long-running tool has the name, too, and the model needs its
 # answers.
 INPUT_REQUEST = "adk_request_input"
-
-_NO_IDS: frozenset[str | None] = frozenset()
 _FIELDS_SETS: dict[frozenset[str], set[str]] = {}
 
 
@@ -46,31 +52,6 @@ class _StoredContent(BaseModel):
     actions: EventActions | None = None
 
 
-class ContentEntry:
-    """One content of a request, with the ids of its calls.
-
-    Attributes:
-      content: the content, owned by this entry.
-      calls: ids of its function calls.
-      responses: ids of its function responses.
-      source: the record or Event it was built from; a merged entry has its responses' ids.
-    """
-
-    __slots__ = ("calls", "content", "responses", "source")
-
-    def __init__(
-        self,
-        content: types.Content,
-        calls: frozenset[str | None] = _NO_IDS,
-        responses: frozenset[str | None] = _NO_IDS,
-        source: Any = None,
-    ) -> None:
-        self.content = content
-        self.calls = calls
-        self.responses = responses
-        self.source = source
-
-
 class View(NamedTuple):
     """The agent that sees a conversation, and which part; the key of its projection.
 
@@ -81,6 +62,7 @@ class View(NamedTuple):
       quote: whether to mark quotes of other agents as untrusted data.
       scope: isolation scope; events of other scopes are hidden.
       path: node of a graph, which sees only its own run and the user's answers.
+      is_nested: whether open calls are hidden, because they are those of the containing run.
     """
 
     agent_name: str
@@ -89,6 +71,7 @@ class View(NamedTuple):
     quote: bool = False
     scope: str | None = None
     path: str | None = None
+    is_nested: bool = False
 
 
 class Projection:
@@ -98,17 +81,31 @@ class Projection:
       view: the view.
       start: index of the first record to include.
       cursor: index of the first record that is not included yet.
-      contents: the contents of all records before `cursor`.
+      contents: the contents of all records before `cursor`; each call has a response.
     """
 
-    __slots__ = ("_asked", "_foreign_calls", "_stale", "contents", "cursor", "start", "view")
+    __slots__ = (
+        "_asked",
+        "_closed_at",
+        "_foreign_calls",
+        "_open",
+        "_stale",
+        "contents",
+        "cursor",
+        "start",
+        "view",
+    )
 
     def __init__(self, view: View, start: int = 0) -> None:
         self.view = view
         self.start = start
         self.cursor = start
         self.contents: list[types.Content] = []
-        self._asked = _NO_IDS  # ids of the calls of the last content
+        self._asked = NO_IDS  # ids of the calls of the last content
+        # The last entries, if they are calls of which one has no response: the calls, and the
+        # responses to the others. Next, the index of their contents while these are closed.
+        self._open: tuple[ContentEntry, ...] = ()
+        self._closed_at: int | None = None
         self._foreign_calls: set[str | None] | None = None
         self._stale = False
 
@@ -122,6 +119,8 @@ class Projection:
             self.cursor += 1
         if self._stale:
             self._rebuild(log)
+        if self._open and self._closed_at is None:
+            self._closed_at = self._show_closed(self._open)
         return self.contents
 
     def _extend(self, record: EventRecord) -> bool:
@@ -138,18 +137,47 @@ class Projection:
             return False
         if not entry.responses <= self._asked:
             return False
+        if self._open:
+            if self._closed_at is None and self._open[0].calls <= entry.responses:
+                self._open = ()  # inlined: most calls are answered at once
+            else:
+                self._continue_open(entry)
         self.contents.append(entry.content)
         self._asked = entry.calls
+        if entry.calls:
+            self._open = (entry,)
         return True
+
+    def _continue_open(self, entry: ContentEntry) -> None:
+        """Prepare for the entry that follows the open calls: responses to them, or another."""
+        calls, self._open = self._open, ()
+        if not entry.responses:
+            if self._closed_at is None:
+                self._show_closed(calls)
+        else:
+            if self._closed_at is not None:
+                self.contents[self._closed_at :] = [e.content for e in calls]
+            if not calls[0].calls <= entry.responses:
+                self._open = (calls[0], entry)
+        self._closed_at = None
+
+    def _show_closed(self, calls: Sequence[ContentEntry]) -> int:
+        """Close the open calls that end the contents; return the index of their content."""
+        start = len(self.contents) - len(calls)
+        self.contents[start:] = close_calls(calls, self.view.is_nested)
+        return start
 
     def _rebuild(self, log: EventLog) -> None:
         kept, foreign = visible_records(log, self.start), set[str | None]()
         entries = make_entries(kept, self.view, foreign)
         self._foreign_calls = foreign or None
         arranged = arrange_entries(entries)
-        self.contents = [e.content for e in arranged]
+        self._open, self._closed_at = find_open_end(arranged), None
+        end = len(arranged) - len(self._open)
+        self.contents = close_calls(arranged[:end], self.view.is_nested)
+        self.contents += [e.content for e in self._open]
         self.cursor = len(log.records)
-        self._asked = arranged[-1].calls if arranged else _NO_IDS
+        self._asked = arranged[-1].calls if arranged else NO_IDS
         # A late response changes only the request that it ends, so the next one is rebuilt.
         self._stale = bool(entries and entries[-1].responses and arranged != entries)
 
@@ -231,8 +259,8 @@ def make_entry(
     if content is None or not content.role or not any(map(is_visible_part, content.parts or ())):
         return _make_spoken_entry(stored, record.author if other else None)
     # Lists, because each item of a generator is a call.
-    calls = frozenset([call for call, _ in record.calls]) if record.calls else _NO_IDS
-    responses = frozenset([call for call, _ in record.responses]) if record.responses else _NO_IDS
+    calls = frozenset([call for call, _ in record.calls]) if record.calls else NO_IDS
+    responses = frozenset([call for call, _ in record.responses]) if record.responses else NO_IDS
     if other and calls:
         foreign_calls |= calls
     elif foreign_calls:
@@ -253,12 +281,6 @@ def _is_in_view(record: EventRecord, view: View) -> bool:
     if view.path is None or record.path == view.path:
         return True
     return record.author == "user" and bool(record.responses)
-
-
-class _BesideEntry(ContentEntry):
-    """What the user's message holds beside answers to requests of the runtime."""
-
-    __slots__ = ()
 
 
 def make_entries_beside_answers(
@@ -286,13 +308,13 @@ def make_entries_beside_answers(
         given = types.Content(role=content.role, parts=results)
         if foreign_calls.issuperset(ids):
             quoted = quote_other_agent(given, record.author, view.quote)
-            found += [] if quoted is None else [_BesideEntry(quoted, source=record)]
+            found += [] if quoted is None else [BesideEntry(quoted, source=record)]
         else:
             if not view.keep_ids:
                 strip_client_ids(given)
-            found.append(_BesideEntry(given, responses=frozenset(ids), source=ids))
+            found.append(BesideEntry(given, responses=frozenset(ids), source=ids))
     if said:
-        found.append(_BesideEntry(types.Content(role=content.role, parts=said), source=record))
+        found.append(BesideEntry(types.Content(role=content.role, parts=said), source=record))
     return found
 
 
@@ -430,111 +452,3 @@ def find_summaries(
     for position, compaction in enumerate(kept):
         summaries.setdefault(last_covered.get(position, 0), []).append(compaction)
     return summaries, hidden
-
-
-def arrange_entries(entries: list[ContentEntry]) -> list[ContentEntry]:
-    """Put every function response directly after its call (Spec 2 §4.1 step 6)."""
-    return place_responses(place_latest_response(entries))
-
-
-def place_latest_response(entries: list[ContentEntry]) -> list[ContentEntry]:
-    """Move a response at the end of the list next to its call; drop the entries between them.
-
-    Nothing is moved or dropped if the user said something beside the answer that led to it.
-    """
-    if not entries or not entries[-1].responses:
-        return entries
-    wanted = entries[-1].responses
-    if len(entries) > 1 and entries[-2].calls & wanted:
-        return entries
-    for index in range(len(entries) - 2, -1, -1):
-        calls = entries[index].calls
-        if calls & wanted:
-            if any(isinstance(entry, _BesideEntry) for entry in entries[index + 1 :]):
-                return entries
-            between = [e for e in entries[index + 1 :] if e.responses & calls]
-            return [*entries[: index + 1], merge_responses(between)]
-    return entries  # no call matches; place_responses drops the response
-
-
-def place_responses(entries: list[ContentEntry]) -> list[ContentEntry]:
-    """Put the latest response of each call after it; drop responses without a call.
-
-    A model may reuse an id in a later response, so a response belongs to the newest call before it.
-    """
-    asked: dict[str | None, int] = {}
-    answers: dict[int, dict[str | None, int]] = {}
-    for index, entry in enumerate(entries):
-        for call in entry.responses:
-            if call in asked:
-                answers.setdefault(asked[call], {})[call] = index
-        asked.update(dict.fromkeys(entry.calls, index))
-    placed: list[ContentEntry] = []
-    for index, entry in enumerate(entries):
-        if entry.responses and not entry.calls:
-            continue
-        placed.append(entry)
-        given = answers.get(index)
-        if given:
-            found = [entries[at] for at in sorted(set(given.values()))]
-            placed.append(merge_responses([_keep_responses(e, entry.calls) for e in found]))
-    return placed
-
-
-def _keep_responses(entry: ContentEntry, calls: frozenset[str | None]) -> ContentEntry:
-    """Return an entry with its responses to `calls` only."""
-    if entry.responses <= calls:
-        return entry
-    kept: list[tuple[types.Part, str | None]] = []
-    ids = iter(_list_response_ids(entry))
-    for part in entry.content.parts or ():
-        if part.function_response is None:
-            continue
-        call = next(ids, part.function_response.id)
-        if call in calls:
-            kept.append((part, call))
-    content = types.Content(role=entry.content.role, parts=[part for part, _ in kept])
-    given = tuple(call for _, call in kept)
-    return ContentEntry(content, responses=frozenset(given), source=_derive_source(entry, given))
-
-
-def merge_responses(entries: Sequence[ContentEntry]) -> ContentEntry:
-    """Merge responses: the same id replaces, a new id and other parts append (Spec 2 §4.4)."""
-    if len(entries) == 1:
-        return entries[0]
-    parts: list[types.Part] = []
-    at: dict[str | None, int] = {}
-    for entry in entries:
-        ids = iter(_list_response_ids(entry))
-        for part in entry.content.parts or ():
-            if part.function_response is None:
-                parts.append(part)
-                continue
-            call = next(ids, part.function_response.id)
-            if call in at:
-                parts[at[call]] = part
-            else:
-                at[call] = len(parts)
-                parts.append(part)
-    first = entries[0]
-    return ContentEntry(
-        types.Content(role=first.content.role, parts=parts),
-        first.calls,
-        frozenset(at),
-        _derive_source(first, tuple(at)),
-    )
-
-
-def _derive_source(entry: ContentEntry, given: tuple[str | None, ...]) -> Any:
-    """Return the source of an entry derived from this one: ids if this one is of a record."""
-    return given if isinstance(entry.source, EventRecord | tuple) else entry.source
-
-
-def _list_response_ids(entry: ContentEntry) -> Iterable[str | None]:
-    """Return the ids of an entry's responses in order, even if its content was stripped of them."""
-    source: Any = entry.source
-    if isinstance(source, EventRecord):
-        return [call for call, _ in source.responses]
-    if isinstance(source, tuple):
-        return cast(tuple[str | None, ...], source)
-    return [p.function_response.id for p in entry.content.parts or () if p.function_response]
