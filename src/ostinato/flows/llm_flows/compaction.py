@@ -131,8 +131,10 @@ def find_window(records: Sequence[EventRecord], interval: int, overlap: int) -> 
             new += 1
     if new < interval:
         return []
-    window = [r for r in records if r.invocation_id in seen and not r.kinds & COMPACTION]
-    return _cut_at_open_call(window)
+    # All from there on: an invocation that waited long has others within its time, which the
+    # summary hides as well.
+    start = next(i for i, record in enumerate(records) if record.invocation_id in seen)
+    return _cut_at_open_call([r for r in records[start:] if not r.kinds & COMPACTION])
 
 
 def _cut_at_open_call(records: list[EventRecord]) -> list[EventRecord]:
