@@ -209,8 +209,10 @@ def _find_fault(request: CallRequest, response: dict[str, Any], arguments: dict[
         elif request.kind == "credential":
             if response != DECLINED:
                 _read_credential(response)
-        elif not (response == DECLINED and arguments.get("functionCallId")):
-            parse_answer(response, arguments.get("response_schema"))
+        else:
+            is_form = bool(arguments.get("functionCallId"))
+            if not (is_form and response == DECLINED):
+                parse_answer(response, arguments.get("response_schema"), is_bounded=is_form)
     except ValueError as error:
         return _first_fault(error)
     return ""

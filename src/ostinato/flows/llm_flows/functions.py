@@ -490,7 +490,7 @@ def _refuse_invalid_args(run: _ToolCall) -> ModelMistake:
 
 async def _answer_unknown_tool(run: _ToolCall, tools_dict: Mapping[str, BaseTool]) -> Any:
     """Answer a call of a tool that does not exist (FEATURES A.27 X10)."""
-    if run.in_doubt:  # the agent had the tool when the call began, so it is no mistake of the model
+    if run.in_doubt:  # the agent had the tool when the call began, so the model made no mistake
         return await settle_doubt(run.tool, run.args, run.context, None, in_doubt=True)
     name, known = run.tool.name, ", ".join(tools_dict) or "none"
     error = ValueError(f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}.")

@@ -1,5 +1,6 @@
 """Questions of MCP servers: a pause of the run, and the answer in any process."""
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from ostinato import types
 from ostinato.agents import Agent
 from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.errors import CallAlreadyAnsweredError, InvalidAnswerError
+from ostinato.events.pending import pending_calls
+from ostinato.hosting.input_answers import read_answer as read_words
 from ostinato.runners import Runner
 from ostinato.sessions import SqliteSessionService
 from ostinato.testing import Conversation, ScriptedModel, call, trace
@@ -317,6 +320,7 @@ BOUNDED = {
         "day": {"type": "string", "format": "date"},
         "at": {"type": "string", "format": "date-time"},
         "home": {"type": "string", "format": "uri"},
+        "code": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{4}$"},
     },
 }
 
@@ -334,6 +338,8 @@ BOUNDED = {
         ({"day": "tomorrow"}, False),
         ({"at": "noon"}, False),
         ({"home": "here"}, False),
+        ({"code": "AB-1234"}, True),
+        ({"code": "1234"}, False),
     ],
 )
 def test_an_answer_keeps_to_the_bounds_and_formats_of_the_form(content: Any, fits: bool):
@@ -345,6 +351,82 @@ def test_an_answer_keeps_to_the_bounds_and_formats_of_the_form(content: Any, fit
     else:
         with pytest.raises(ValueError, match="the answer"):
             read_answer(question, answer)
+
+
+class Forms(Shop):
+    """A shop that asks several forms at once.
+
+    Args:
+      forms: the schemas by key.
+      url: an address to visit beside them.
+    """
+
+    def __init__(self, forms: dict[str, Any], url: str = "") -> None:
+        super().__init__(url)
+        self.forms = forms
+
+    async def _call(self, context: Any, params: Any) -> Any:
+        if params.request_state is not None:
+            given = {key: one.content for key, one in params.input_responses.items()}
+            self.ordered.append(given)
+            return mcp_types.CallToolResult(content=[])
+        asked: dict[str, Any] = {
+            key: mcp_types.ElicitRequestFormParams(message=f"{key}?", requested_schema=schema)
+            for key, schema in self.forms.items()
+        }
+        if self.url:
+            asked["login"] = mcp_types.ElicitRequestURLParams(message="Log in.", url=self.url)
+        requests: Any = {key: mcp_types.ElicitRequest(params=one) for key, one in asked.items()}
+        return mcp_types.InputRequiredResult(input_requests=requests, request_state="1")
+
+
+@pytest.mark.parametrize(
+    ("field", "fitting", "unfit"),
+    [("size", 42, 35), ("day", "2026-11-24", "soon"), ("code", "AB-1234", "1234")],
+)
+async def test_answer_beyond_the_bounds_leaves_the_question_open(
+    field: str, fitting: Any, unfit: Any
+):
+    shop = Forms({"a": BOUNDED})
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    (shown,) = pending_calls(talk.events)
+    with pytest.raises(InvalidAnswerError, match=rf"the answer\.{field} .*stays open"):
+        await talk.answer(waiting, {field: unfit})
+    with pytest.raises(InvalidAnswerError, match=rf"the answer\.{field} "):
+        read_words(shown, json.dumps({field: unfit}))
+    await talk.answer(waiting, read_words(shown, json.dumps({field: fitting})))
+    assert shop.ordered == [{"a": {field: fitting}}]
+
+
+@pytest.mark.parametrize("url", ["", "https://shop.example/login"])
+async def test_several_forms_are_one_form_of_all(url: str):
+    other = {"type": "object", "properties": {"colour": {"type": "string"}}}
+    shop = Forms({"k1": FORM, "k2": other}, url)
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    assert waiting.args is not None
+    lines = ["k1: k1?", "k2: k2?", *([f"Log in. Open {url}"] if url else [])]
+    assert waiting.args["message"] == "\n".join(lines)
+    schema = waiting.args["response_schema"]
+    closed = {"additionalProperties": False}
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "k1": {**FORM, **closed, "title": "k1?", "description": "k1?"},
+            "k2": {**other, **closed, "title": "k2?", "description": "k2?"},
+        },
+        "required": ["k1", "k2"],
+        **closed,
+    }
+    for unfit in ({"size": 1}, {"k1": {"size": 1}}, {"k1": {"size": "big"}, "k2": {}}):
+        with pytest.raises(InvalidAnswerError):
+            await talk.answer(waiting, unfit)
+    await talk.answer(waiting, {"k1": {"size": 1}, "k2": {"colour": "red"}})
+    visited = {"login": None} if url else {}
+    assert shop.ordered == [{"k1": {"size": 1}, "k2": {"colour": "red"}, **visited}]
 
 
 @pytest.mark.parametrize(
