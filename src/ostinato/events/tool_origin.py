@@ -10,11 +10,13 @@ from .event import Event
 
 TOOL_ORIGINS = "ostinato:tools"
 """Key in the custom metadata of an event with calls: the `ToolOrigin` of each call whose tool is
-neither a function nor an agent of the program, as JSON by call id."""
+neither a function nor an agent of the program, as JSON by call id. The key `in_doubt` is added
+if the tool's policy for calls in doubt is not the one that `policy` stands for."""
 _OWN = frozenset(("function", "agent"))
 
 ToolKind = Literal["function", "mcp", "openapi", "agent", "skill"]
 ToolPolicy = Literal["read_only", "idempotent", "rerun", "at_most_once", "ask"]
+InDoubt = Literal["rerun", "at_most_once", "ask"]
 
 _KIND_WORDS: dict[str, str] = {"mcp": "MCP server", "openapi": "API", "agent": "agent"}
 _POLICY_WORDS: dict[str, str] = {
@@ -63,6 +65,11 @@ class ToolOrigin:
         """The policy as a person reads it, such as `runs at most once`."""
         return _POLICY_WORDS[self.policy]
 
+    @property
+    def in_doubt(self) -> InDoubt:
+        """The policy for calls in doubt that `policy` stands for."""
+        return self.policy if self.policy in ("at_most_once", "ask") else "rerun"
+
     def to_json(self) -> dict[str, str]:
         """Return the fields as JSON, without those that are empty."""
         return {name: value for name, value in asdict(self).items() if value}
@@ -88,7 +95,30 @@ def read_tool_origin(event: Event, call_id: str | None) -> ToolOrigin | None:
       event: the event that holds the call.
       call_id: id of the call.
     """
-    origins: Any = (event.custom_metadata or {}).get(TOOL_ORIGINS)
-    if not isinstance(origins, dict):
+    return ToolOrigin.from_json(_read_fields(event, call_id))
+
+
+def read_in_doubt(event: Event, call_id: str | None) -> InDoubt | None:
+    """Return the policy for calls in doubt that a call's tool had when the model called it.
+
+    Args:
+      event: the event that holds the call.
+      call_id: id of the call.
+
+    Returns:
+      None for a function, whose policy events do not hold.
+    """
+    fields = _read_fields(event, call_id)
+    origin = ToolOrigin.from_json(fields)
+    if origin is None:
         return None
-    return ToolOrigin.from_json(cast("dict[str, Any]", origins).get(call_id or ""))
+    own = fields.get("in_doubt")
+    return own if own in get_args(InDoubt) else origin.in_doubt
+
+
+def _read_fields(event: Event, call_id: str | None) -> dict[str, Any]:
+    origins: Any = (event.custom_metadata or {}).get(TOOL_ORIGINS)
+    fields: Any = None
+    if isinstance(origins, dict):
+        fields = cast("dict[str, Any]", origins).get(call_id or "")
+    return cast("dict[str, Any]", fields) if isinstance(fields, dict) else {}

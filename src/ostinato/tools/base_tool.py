@@ -5,19 +5,18 @@ from __future__ import annotations
 import copy
 from abc import ABC
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Self, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from .. import types
 from ..context.context import Context as ToolContext
 from ..errors import AgentConfigError
-from ..events.tool_origin import ToolOrigin
+from ..events.tool_origin import InDoubt, ToolOrigin
 from ..models.llm_request import LlmRequest
 from .json_fit import check_schema
 from .tool_configs import ToolArgsConfig, arguments_for
 
-InDoubt = Literal["rerun", "at_most_once", "ask"]
 CheckInDoubt = Callable[[dict[str, Any], Any], Any]
 
 

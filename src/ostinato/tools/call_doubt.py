@@ -13,6 +13,7 @@ from .._log import get_logger
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..durable.effect_notes import EffectNote
+from ..events.tool_origin import InDoubt, read_in_doubt
 from .base_tool import BaseTool
 from .function_tool import make_rejection
 
@@ -28,6 +29,11 @@ UNCONFIRMED_RERUN = (
     "The process stopped while this call was running, so it may have taken effect already. It "
     "requires confirmation to run again, please approve or reject."
 )
+
+_STRICTER: dict[InDoubt, tuple[InDoubt, ...]] = {
+    "rerun": ("at_most_once", "ask"),
+    "at_most_once": ("ask",),
+}
 
 logger = get_logger(__name__)
 
@@ -70,8 +76,33 @@ def note_outcome(ctx: InvocationContext, call_id: str | None, outcome: Outcome) 
             note.outcome = outcome
 
 
-async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
-    """Apply the tool's policy to a call in doubt: its process ended before it had a result.
+def find_policy(tool: BaseTool, context: Context) -> InDoubt:
+    """Return the policy for a call in doubt.
+
+    Args:
+      tool: the tool as the agent has it now.
+      context: the call's context.
+
+    Returns:
+      The tool's own. For a tool from outside, whose hints may have changed, the stricter of this
+      and the one that it had when the model called it.
+    """
+    call_id = context.function_call_id or ""
+    record = context.get_invocation_context().log.find_call(call_id)
+    before = None if record is None else read_in_doubt(record.event(), call_id)
+    return before if before in _STRICTER.get(tool.in_doubt, ()) else tool.in_doubt
+
+
+async def resolve_doubt(
+    tool: BaseTool, args: dict[str, Any], context: Context, policy: InDoubt
+) -> Any:
+    """Apply a policy to a call in doubt: its process ended before it had a result.
+
+    Args:
+      tool: the tool; its check decides if it has one.
+      args: the call's arguments.
+      context: the call's context.
+      policy: the policy.
 
     Returns:
       The response to give instead of running the tool; None to run it.
@@ -84,7 +115,7 @@ async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) 
         in_thread: Any = partial(asyncio.to_thread, check, args, context)
         found = await context.get_invocation_context().run_state.run_serially(in_thread)
         return await found if inspect.isawaitable(found) else found
-    if tool.in_doubt == "ask":
+    if policy == "ask":
         context.request_confirmation(
             hint=f"The tool call {tool.name}() was interrupted and may have taken effect already. "
             "Approve to run it again, or reject it."
@@ -93,7 +124,7 @@ async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) 
         return {"error": UNCONFIRMED_RERUN}
     call_id = context.function_call_id or ""
     context.get_invocation_context().run_state.repeated_call_ids[call_id] = [call_id]
-    if tool.in_doubt == "at_most_once":
+    if policy == "at_most_once":
         logger.warning("Tool %r was interrupted and is not run again (%s).", tool.name, call)
         return {"error": UNKNOWN}
     logger.warning(
@@ -131,9 +162,10 @@ async def settle_doubt(
         answer = None if context.tool_confirmation is None else refuse_rerun(tool, context)
         resolution = "" if answer is None else "rejected"
         if answer is None and in_doubt:
-            answer = await resolve_doubt(tool, args, context)
+            policy = find_policy(tool, context)
+            answer = await resolve_doubt(tool, args, context, policy)
             checked = tool.in_doubt_check is not None
-            resolution = "rerun" if answer is None else "check" if checked else tool.in_doubt
+            resolution = "rerun" if answer is None else "check" if checked else policy
     note_effect(context, tool, args, resolution, caller)
     return answer
 
@@ -141,5 +173,6 @@ async def settle_doubt(
 def refuse_rerun(tool: BaseTool, context: Context) -> dict[str, Any] | None:
     """Return the response if the user refused to rerun a call in doubt; else None."""
     answer = context.tool_confirmation
-    asked_here = tool.in_doubt == "ask" and not tool.asks_first
-    return make_rejection(answer) if asked_here and answer and not answer.confirmed else None
+    if answer is None or answer.confirmed or tool.asks_first:
+        return None
+    return make_rejection(answer) if find_policy(tool, context) == "ask" else None

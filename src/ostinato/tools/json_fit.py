@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+from .json_bounds import check_bounds
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -128,7 +130,9 @@ def _parse_json(text: str) -> Any:
         return text
 
 
-def parse_answer(response: dict[str, Any] | None, schema: dict[str, Any] | None) -> Any:
+def parse_answer(
+    response: dict[str, Any] | None, schema: dict[str, Any] | None, *, is_bounded: bool = False
+) -> Any:
     """Return the answer of a person in a function response, fitted to a schema.
 
     `{"result": x}` stands for `x`, anything else for itself.
@@ -136,6 +140,7 @@ def parse_answer(response: dict[str, Any] | None, schema: dict[str, Any] | None)
     Args:
       response: the response.
       schema: JSON schema of the answer; any value where None.
+      is_bounded: whether bounds, formats and patterns count, as in the form of a tool.
 
     Raises:
       ValueError: the answer does not fit; the message says where.
@@ -143,4 +148,9 @@ def parse_answer(response: dict[str, Any] | None, schema: dict[str, Any] | None)
     value: Any = response
     if response is not None and set(response) == {"result"}:
         value = response["result"]
-    return value if schema is None else fit_schema(value, schema, "the answer")
+    if schema is None:
+        return value
+    fitted = fit_schema(value, schema, "the answer")
+    if is_bounded:
+        check_bounds(fitted, schema, "the answer")
+    return fitted

@@ -21,8 +21,9 @@ from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
 from ...events.event import Event, NodeInfo
-from ...events.request_input import DECLINED
+from ...events.request_input import DECLINED, TOOL_QUESTION
 from ...flows.llm_flows.auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
+from ...flows.llm_flows.tool_calls.framework_calls import read_question_answer
 from ...sessions.log.call_requests import (
     already_answered,
     call_of,
@@ -208,8 +209,10 @@ def _find_fault(request: CallRequest, response: dict[str, Any], arguments: dict[
         elif request.kind == "credential":
             if response != DECLINED:
                 _read_credential(response)
-        elif not (response == DECLINED and arguments.get("functionCallId")):
-            parse_answer(response, arguments.get("response_schema"))
+        else:
+            is_form = bool(arguments.get("functionCallId"))
+            if not (is_form and response == DECLINED):
+                parse_answer(response, arguments.get("response_schema"), is_bounded=is_form)
     except ValueError as error:
         return _first_fault(error)
     return ""
@@ -255,14 +258,16 @@ async def check_tools(
     given = _responses_by_call(message)
     for answer in answers:
         request = answer.request
-        if request is None or request.kind not in ("approval", "credential"):
+        if request is None:
             continue
-        if is_request(_record_of(ctx.log, answer.call_id)[1]):
-            continue  # a workflow node's
+        record = _record_of(ctx.log, answer.call_id)[1]
+        if not _is_about_tool(request, record):
+            continue
         agent = _agent_of(root_agent, request.author)
-        decided = request.kind == "approval" and read_confirmation(given[answer.call_id])
+        decision, edited = _read_decision(request, given[answer.call_id])
+        is_rejected = decision is not None and not decision.confirmed
         if agent is None:
-            if decided and not decided[0].confirmed and len(answers) == 1:
+            if is_rejected and len(answers) == 1:
                 continue  # see `close_calls_of_gone_agents`
             raise InvalidAnswerError(
                 f"Agent {request.author!r}, which asked by call {answer.call_id!r}, is gone. The "
@@ -276,15 +281,33 @@ async def check_tools(
         tools = {tool.name: tool for tool in await agent.canonical_tools(ReadonlyContext(ctx))}
         tool = tools.get(call.name or "")
         if tool is None:
-            if decided and not decided[0].confirmed:
+            if is_rejected:
                 continue  # a rejection runs no tool
             raise InvalidAnswerError(
                 f"Agent {request.author!r} no longer has the tool {call.name!r}, which call "
                 f"{answer.call_id!r} asks for. The call stays open."
             )
-        if decided:
-            record = _record_of(ctx.log, answer.call_id)[1]
-            _check_decision(request, record, tool, *decided)
+        if decision is not None and request.kind == "approval":
+            _check_decision(request, record, tool, decision, edited)
+
+
+def _is_about_tool(request: CallRequest, record: EventRecord) -> bool:
+    """Return whether an agent's tool asks; questions of workflow nodes and models are no tool's."""
+    if is_request(record) or request.kind == "result":
+        return False
+    return request.kind != "input" or record.has_metadata(TOOL_QUESTION)
+
+
+def _read_decision(
+    request: CallRequest, response: dict[str, Any]
+) -> tuple[auth.ToolConfirmation | None, dict[str, Any] | None]:
+    """Return what an answer decides about the tool's call, and the edited arguments.
+
+    The decision is None for a credential; a question that is declined counts as rejected.
+    """
+    if request.kind == "approval":
+        return read_confirmation(response)
+    return read_question_answer(response) if request.kind == "input" else None, None
 
 
 def _check_decision(
@@ -350,10 +373,10 @@ def close_calls_of_gone_agents(
     gone = 0
     for answer in answers:
         request = answer.request
-        if request is None or request.kind not in ("approval", "credential"):
+        if request is None:
             continue
         index, record = _record_of(ctx.log, request.call_id)
-        if is_request(record) or _agent_of(root_agent, request.author) is not None:
+        if not _is_about_tool(request, record) or _agent_of(root_agent, request.author):
             continue
         gone += 1
         call_id = original_call_id(request.name, read_question(request)[0].args or {})
@@ -362,9 +385,9 @@ def close_calls_of_gone_agents(
         if call is None:
             continue
         result = {"error": _AGENT_GONE.format(request.author)}
-        if request.kind == "approval":
-            decided = read_confirmation(given[answer.call_id])[0]
-            result = result if decided.confirmed else make_rejection(decided)
+        decision, _ = _read_decision(request, given[answer.call_id])
+        if decision is not None and not decision.confirmed:
+            result = make_rejection(decision)
         response = types.FunctionResponse(id=call.id, name=call.name, response=result)
         events.append(
             Event(

@@ -490,6 +490,8 @@ def _refuse_invalid_args(run: _ToolCall) -> ModelMistake:
 
 async def _answer_unknown_tool(run: _ToolCall, tools_dict: Mapping[str, BaseTool]) -> Any:
     """Answer a call of a tool that does not exist (FEATURES A.27 X10)."""
+    if run.in_doubt:  # the agent had the tool when the call began, so the model made no mistake
+        return await settle_doubt(run.tool, run.args, run.context, None, in_doubt=True)
     name, known = run.tool.name, ", ".join(tools_dict) or "none"
     error = ValueError(f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}.")
     answer = await _run_error_hooks(run, error)
@@ -528,6 +530,8 @@ async def _run_error_hooks(run: _ToolCall, error: Exception) -> Any:
 
 class _UnknownTool(BaseTool):
     """Stands for a tool that the model called but the agent does not have."""
+
+    in_doubt = "at_most_once"  # nothing can run the call again
 
     def __init__(self, name: str) -> None:
         super().__init__(name="", description="A tool that does not exist.")

@@ -37,6 +37,8 @@ class _RemovedTool(BaseTool):
       name: the tool's name.
     """
 
+    in_doubt = "at_most_once"  # nothing can run the call again
+
     def __init__(self, name: str) -> None:
         super().__init__(name=name, description="")
 
@@ -86,7 +88,9 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
         for one in calls:
             if not one.id or one.name in by_name:
                 continue
-            if confirmations[one.id].confirmed:
+            past = None if ctx.run_state.journal is None else ctx.run_state.journal.row(one.id)
+            has_begun = past is not None and past.status != "state"
+            if confirmations[one.id].confirmed and not has_begun:
                 await _list_toolsets(ctx)
             by_name[one.name or ""] = _RemovedTool(one.name or "")
         async with Aclosing(

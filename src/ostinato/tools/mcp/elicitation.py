@@ -9,7 +9,6 @@ is cancelled, unless the program gave an `elicitation_callback`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from ..._log import get_logger
 from ..._optional import need
 from ...auth.tool_confirmation import ToolConfirmation
 from ...events.request_input import TOOL_QUESTION
+from ..json_bounds import check_bounds
 from ..json_fit import fit_schema
 from ..result_limits import without_nul
 from .connection_params import EXTRA
@@ -29,10 +29,6 @@ _log = get_logger(__name__)
 
 WAITING = "Waiting for the user's answer to a question of the MCP server."
 MAX_ROUNDS = 20
-_CHECKED = frozenset(
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format enum "
-    "const minItems maxItems".split()
-)
 
 
 class Resumption(NamedTuple):
@@ -112,34 +108,29 @@ def find_question_fault(asked: Mapping[str, Any]) -> str:
     return ""
 
 
-def _check_content(content: Any, schema: Mapping[str, Any]) -> None:
-    """Check the bounds and formats of a form; a server's `pattern` is left to the server.
-
-    Raises:
-      ValueError: the content does not fit; the message says where.
-    """
-    validators = need("jsonschema", extra=EXTRA)
-    properties = {
-        name: {key: value for key, value in _dict_of(one).items() if key in _CHECKED}
-        for name, one in _properties_of(schema).items()
-    }
-    known = {"type": "object", "properties": properties, "additionalProperties": False}
-    checker = validators.FormatChecker(formats=())
-    for name, check in _FORMATS.items():
-        checker.checks(name, ValueError)(check)
-    try:
-        validators.Draft202012Validator.check_schema(known)
-    except validators.SchemaError:
-        return  # the server's own bounds make no sense, so it has to judge
-    validator = validators.Draft202012Validator(known, format_checker=checker)
-    for error in validator.iter_errors(content):
-        place = "".join(f"[{step!r}]" for step in error.absolute_path)
-        raise ValueError(f"the answer{place}: {str(error.message)[:200]}")
-
-
 def _close_schema(schema: Any) -> dict[str, Any] | None:
     """Return the schema of a form that takes no other fields; a server knows only its own."""
     return {"additionalProperties": False, **_dict_of(schema)} if schema else None
+
+
+def _make_answer_schema(opened: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the schema of the answer: that of a single form, or an object of all forms by key.
+
+    Returns:
+      None if no question has a form.
+    """
+    if len(opened) == 1:
+        (asked,) = opened.values()
+        return _close_schema(asked.get("requestedSchema"))
+    forms: dict[str, Any] = {}
+    for key, asked in opened.items():
+        if not asked.get("url"):
+            schema = _close_schema(asked.get("requestedSchema")) or {"type": "object"}
+            message = describe_question(asked)
+            forms[key] = {**schema, "title": message, "description": message}
+    if not forms:
+        return None
+    return _close_schema({"type": "object", "properties": forms, "required": [*forms]})
 
 
 def _properties_of(schema: Any) -> dict[str, Any]:
@@ -148,22 +139,6 @@ def _properties_of(schema: Any) -> dict[str, Any]:
 
 def _dict_of(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _is_date(value: object) -> bool:
-    return not isinstance(value, str) or bool(date.fromisoformat(value))
-
-
-def _is_time(value: object) -> bool:
-    return not isinstance(value, str) or bool(datetime.fromisoformat(value))
-
-
-def _is_address(value: object) -> bool:
-    return not isinstance(value, str) or bool(urlsplit(value).scheme)
-
-
-def _is_email(value: object) -> bool:
-    return not isinstance(value, str) or "@" in value.strip("@")
 
 
 def _read_request(request: Any, server: str) -> dict[str, Any]:
@@ -203,18 +178,23 @@ def request_answer(question: dict[str, Any], tool_context: ToolContext, fault: s
       fault: why the answer before could not be used.
     """
     question = without_nul(question)
-    asked = list(question["open"].values())
-    lines = [describe_question(one) for one in asked]
+    opened: dict[str, dict[str, Any]] = question["open"]
+    has_keys = len(opened) > 1
+    lines = [
+        f"{key}: {describe_question(one)}"
+        if has_keys and not one.get("url")
+        else describe_question(one)
+        for key, one in opened.items()
+    ]
     if fault:
         lines.append(f"The answer before could not be used: {fault}.")
-    addresses = [one["url"] for one in asked if one.get("url")]
-    schemas = [_close_schema(one.get("requestedSchema")) for one in asked]
+    addresses = [one["url"] for one in opened.values() if one.get("url")]
     tool_context.request_confirmation(
         hint="\n".join(lines),
         payload={
             TOOL_QUESTION: question,
             "payload": {"urls": addresses} if addresses else None,
-            "response_schema": schemas[0] if len(schemas) == 1 else None,
+            "response_schema": _make_answer_schema(opened),
         },
     )
     tool_context.actions.skip_summarization = True
@@ -270,10 +250,10 @@ def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumptio
             given: Any = answer.payload
             if len(opened) > 1:
                 given = given.get(key) if isinstance(given, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            schema: dict[str, Any] = asked.get("requestedSchema") or {"type": "object"}
+            schema = _close_schema(asked.get("requestedSchema")) or {"type": "object"}
             fitting = fit_schema(given, schema, "the answer")
+            check_bounds(fitting, schema, "the answer")
             if SAMPLING not in asked:
-                _check_content(fitting, schema)
                 responses[key]["content"] = fitting
                 continue
             if not fitting:
@@ -315,6 +295,3 @@ async def answer_at_once(
             raise sdk.MCPError.from_error_data(answer)
         answers[key] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
     return answers
-
-
-_FORMATS = {"date": _is_date, "date-time": _is_time, "email": _is_email, "uri": _is_address}

@@ -1,7 +1,8 @@
 """Questions of MCP servers: a pause of the run, and the answer in any process."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from mcp import MCPError, UrlElicitationRequiredError
@@ -15,9 +16,11 @@ from ostinato import types
 from ostinato.agents import Agent
 from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.errors import CallAlreadyAnsweredError, InvalidAnswerError
+from ostinato.events.pending import pending_calls
+from ostinato.hosting.input_answers import read_answer as read_words
 from ostinato.runners import Runner
 from ostinato.sessions import SqliteSessionService
-from ostinato.testing import Conversation, ScriptedModel, call
+from ostinato.testing import Conversation, ScriptedModel, call, trace
 from ostinato.tools import request_input
 from ostinato.tools.mcp.elicitation import ask_to_visit, find_question_fault, read_answer
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
@@ -317,6 +320,7 @@ BOUNDED = {
         "day": {"type": "string", "format": "date"},
         "at": {"type": "string", "format": "date-time"},
         "home": {"type": "string", "format": "uri"},
+        "code": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{4}$"},
     },
 }
 
@@ -334,6 +338,8 @@ BOUNDED = {
         ({"day": "tomorrow"}, False),
         ({"at": "noon"}, False),
         ({"home": "here"}, False),
+        ({"code": "AB-1234"}, True),
+        ({"code": "1234"}, False),
     ],
 )
 def test_an_answer_keeps_to_the_bounds_and_formats_of_the_form(content: Any, fits: bool):
@@ -345,6 +351,82 @@ def test_an_answer_keeps_to_the_bounds_and_formats_of_the_form(content: Any, fit
     else:
         with pytest.raises(ValueError, match="the answer"):
             read_answer(question, answer)
+
+
+class Forms(Shop):
+    """A shop that asks several forms at once.
+
+    Args:
+      forms: the schemas by key.
+      url: an address to visit beside them.
+    """
+
+    def __init__(self, forms: dict[str, Any], url: str = "") -> None:
+        super().__init__(url)
+        self.forms = forms
+
+    async def _call(self, context: Any, params: Any) -> Any:
+        if params.request_state is not None:
+            given = {key: one.content for key, one in params.input_responses.items()}
+            self.ordered.append(given)
+            return mcp_types.CallToolResult(content=[])
+        asked: dict[str, Any] = {
+            key: mcp_types.ElicitRequestFormParams(message=f"{key}?", requested_schema=schema)
+            for key, schema in self.forms.items()
+        }
+        if self.url:
+            asked["login"] = mcp_types.ElicitRequestURLParams(message="Log in.", url=self.url)
+        requests: Any = {key: mcp_types.ElicitRequest(params=one) for key, one in asked.items()}
+        return mcp_types.InputRequiredResult(input_requests=requests, request_state="1")
+
+
+@pytest.mark.parametrize(
+    ("field", "fitting", "unfit"),
+    [("size", 42, 35), ("day", "2026-11-24", "soon"), ("code", "AB-1234", "1234")],
+)
+async def test_answer_beyond_the_bounds_leaves_the_question_open(
+    field: str, fitting: Any, unfit: Any
+):
+    shop = Forms({"a": BOUNDED})
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    (shown,) = pending_calls(talk.events)
+    with pytest.raises(InvalidAnswerError, match=rf"the answer\.{field} .*stays open"):
+        await talk.answer(waiting, {field: unfit})
+    with pytest.raises(InvalidAnswerError, match=rf"the answer\.{field} "):
+        read_words(shown, json.dumps({field: unfit}))
+    await talk.answer(waiting, read_words(shown, json.dumps({field: fitting})))
+    assert shop.ordered == [{"a": {field: fitting}}]
+
+
+@pytest.mark.parametrize("url", ["", "https://shop.example/login"])
+async def test_several_forms_are_one_form_of_all(url: str):
+    other = {"type": "object", "properties": {"colour": {"type": "string"}}}
+    shop = Forms({"k1": FORM, "k2": other}, url)
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    assert waiting.args is not None
+    lines = ["k1: k1?", "k2: k2?", *([f"Log in. Open {url}"] if url else [])]
+    assert waiting.args["message"] == "\n".join(lines)
+    schema = waiting.args["response_schema"]
+    closed = {"additionalProperties": False}
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "k1": {**FORM, **closed, "title": "k1?", "description": "k1?"},
+            "k2": {**other, **closed, "title": "k2?", "description": "k2?"},
+        },
+        "required": ["k1", "k2"],
+        **closed,
+    }
+    for unfit in ({"size": 1}, {"k1": {"size": 1}}, {"k1": {"size": "big"}, "k2": {}}):
+        with pytest.raises(InvalidAnswerError):
+            await talk.answer(waiting, unfit)
+    await talk.answer(waiting, {"k1": {"size": 1}, "k2": {"colour": "red"}})
+    visited = {"login": None} if url else {}
+    assert shop.ordered == [{"k1": {"size": 1}, "k2": {"colour": "red"}, **visited}]
 
 
 @pytest.mark.parametrize(
@@ -367,3 +449,86 @@ def test_a_question_that_no_user_should_answer_is_refused(asked: dict[str, Any])
 def test_questions_of_the_protocol_are_asked():
     assert find_question_fault({"url": "https://pay.example/1"}) == ""
     assert find_question_fault({"requestedSchema": BOUNDED}) == ""
+
+
+class Outage(Shop):
+    """A shop that may be down: then it has no list of its tools."""
+
+    is_down = False
+
+    async def _list(self, context: Any, params: Any) -> Any:
+        if self.is_down:
+            raise MCPError(mcp_types.INTERNAL_ERROR, "down")
+        return await super()._list(context, params)
+
+
+def open_shop(shop: Shop, path: Path, *turns: Any) -> Runner:
+    agent = Agent(name="root", model=ScriptedModel([*turns]), tools=[shop.toolset()])
+    service = SqliteSessionService(path)
+    return Runner(agent=agent, app_name="x", session_service=service, auto_create_session=True)
+
+
+WHO: dict[str, Any] = {"user_id": "u", "session_id": "s"}
+
+
+class Asked(NamedTuple):
+    call_id: str
+    invocation_id: str
+
+
+async def ask_size(shop: Shop, path: Path) -> Asked:
+    """Let a process ask the question."""
+    async with open_shop(shop, path, call("order")) as runner:
+        events = [e async for e in runner.run_async(**WHO, new_message="Order")]
+    (found,) = [c for e in events for c in e.get_function_calls() if c.name == "adk_request_input"]
+    return Asked(found.id or "", events[0].invocation_id)
+
+
+def answer_size(asked: Asked, response: dict[str, Any]) -> types.Content:
+    given = types.FunctionResponse(id=asked.call_id, name="adk_request_input", response=response)
+    return types.Content(role="user", parts=[types.Part(function_response=given)])
+
+
+async def test_answer_while_the_server_is_down_leaves_the_question_open(tmp_path: Path):
+    shop = Outage()
+    asked = await ask_size(shop, tmp_path / "s.db")
+    message = answer_size(asked, {"size": 5})
+    shop.is_down = True
+    async with open_shop(shop, tmp_path / "s.db", "Never.") as runner:
+        with pytest.raises(InvalidAnswerError, match=r"no longer has the tool 'order'.*stays open"):
+            await anext(runner.run_async(**WHO, new_message=message))
+    service = SqliteSessionService(tmp_path / "s.db")
+    page = await service.open_requests("x", "u")
+    await service.close()
+    assert [one.request.call_id for one in page.requests] == [asked.call_id]
+    shop.is_down = False
+    async with open_shop(shop, tmp_path / "s.db", "Ordered.") as runner:
+        events = [e async for e in runner.run_async(**WHO, new_message=message)]
+    assert shop.ordered == [("state-1", "accept", {"size": 5})]
+    assert trace(events)[-1] == "root: Ordered."
+
+
+async def test_question_of_a_server_that_is_down_can_be_declined(tmp_path: Path):
+    shop = Outage()
+    asked = await ask_size(shop, tmp_path / "s.db")
+    shop.is_down = True
+    async with open_shop(shop, tmp_path / "s.db", "No order.") as runner:
+        message = answer_size(asked, {"action": "decline"})
+        events = [e async for e in runner.run_async(**WHO, new_message=message)]
+    assert "rejected" in trace(events)[0] and trace(events)[-1] == "root: No order."
+
+
+async def test_server_that_goes_after_the_answer_was_accepted_gets_it_later(tmp_path: Path):
+    shop = Outage()
+    asked = await ask_size(shop, tmp_path / "s.db")
+    async with open_shop(shop, tmp_path / "s.db") as runner:
+        await runner.submit(**WHO, new_message=answer_size(asked, {"size": 5}))
+    shop.is_down = True
+    async with open_shop(shop, tmp_path / "s.db", "Never.") as runner:
+        (recovered,) = await runner.resume_open()
+    assert recovered.outcome == "failed" and "could not list its tools" in recovered.reason
+    shop.is_down = False
+    async with open_shop(shop, tmp_path / "s.db", "Ordered.") as runner:
+        run = runner.run_async(**WHO, invocation_id=asked.invocation_id)
+        assert trace([e async for e in run])[-1] == "root: Ordered."
+    assert shop.ordered == [("state-1", "accept", {"size": 5})]

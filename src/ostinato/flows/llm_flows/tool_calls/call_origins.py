@@ -12,7 +12,8 @@ from ....tools.base_tool import BaseTool
 def record_origins(event: Event, tools: Mapping[str, BaseTool]) -> None:
     """Record on an event where its calls' tools come from, unless they are the program's own.
 
-    So people and pages see it in the log, also in a process without the agent.
+    So people and pages see it in the log, also in a process without the agent. A resumed run reads
+    there which policy the tool had, as a server may have changed its hints since.
 
     Args:
       event: the event; its calls have ids.
@@ -31,5 +32,7 @@ def record_origins(event: Event, tools: Mapping[str, BaseTool]) -> None:
         # The tool may be a mock.
         if isinstance(origin, ToolOrigin) and not origin.is_own and call.id:
             found[call.id] = origin.to_json()
+            if tool.in_doubt != origin.in_doubt:
+                found[call.id]["in_doubt"] = str(tool.in_doubt)
     if found:
         event.custom_metadata = {**(event.custom_metadata or {}), TOOL_ORIGINS: found}
