@@ -352,7 +352,7 @@ def test_unknown_style_is_an_error_of_its_operation(
     more: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     document = make_operation(**more)
-    with pytest.raises(SpecError, match="GET /things of the document 'Shop' .*parameter 'a'"):
+    with pytest.raises(SpecError, match=r"GET /things of the document 'Shop' .*parameter 'a'"):
         OpenApiSpecParser().parse(document)
     assert OpenApiSpecParser(strict=False).parse(document) == []
     assert "GET /things of the document 'Shop' is left out" in caplog.text
@@ -368,7 +368,7 @@ def make_swagger(place: str, collection: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("place", ["query", "formData", "header"])
 def test_unknown_collection_is_an_error_of_its_operation(place: str) -> None:
-    with pytest.raises(SpecError, match="GET /things of the document 'Shop' .*'a'.*'zigzag'"):
+    with pytest.raises(SpecError, match=r"GET /things of the document 'Shop' .*'a'.*'zigzag'"):
         OpenApiSpecParser().parse(make_swagger(place, "zigzag"))
 
 
