@@ -381,7 +381,7 @@ def test_a_pattern_matches_in_any_case_whatever_else_stands_there(odd: str) -> N
     ("pattern", "count"),
     [
         ('name="Total"', 1),
-        (r'name=\"total\"', 1),
+        (r"name=\"total\"", 1),
         ("C:\\temp", 1),
         ("first\nsecond", 1),
         ("a\tb", 1),
