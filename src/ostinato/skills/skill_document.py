@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+([^\s\"'\[{|>&*!#%@`].*)")
 _WHAT = "a skill begins with fields such as `name:`"
 _ALLOWED = ("allowed-tools", "allowed_tools")
 FIELDS = {field.serialization_alias or name for name, field in Frontmatter.model_fields.items()}
-"""The fields of a frontmatter, as they are written."""
+"""The fields of a frontmatter, in the spelling of the file."""
 Report = Callable[[str], None]
 
 

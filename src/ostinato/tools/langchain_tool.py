@@ -89,7 +89,7 @@ class LangchainTool(SchemaTool):
         try:
             result = await super().run_async(args=args, tool_context=tool_context)
         except NotImplementedError:
-            # Some tools have an async form that only says that there is none.
+            # The async form of some tools only raises this.
             if _find_own_arun(self._langchain_tool) is None:
                 raise
             result = await self._make_plain().run_async(args=args, tool_context=tool_context)
@@ -148,7 +148,7 @@ def _find_own_arun(tool: Any) -> Callable[..., Any] | None:
     for kind in type(tool).__mro__:
         if "_arun" in vars(kind):
             is_own = kind.__module__.partition(".")[0] != "langchain_core"
-            return cast("Callable[..., Any]", tool._arun) if is_own else None
+            return getattr(tool, "_arun", None) if is_own else None
     return None
 
 

@@ -351,7 +351,7 @@ class McpConnection:
         self._is_probing = True
         try:
             return await self._connect_and_serve("auto") and not self._is_broken
-        except Exception:
+        except Exception:  # boundary: whatever it is, a server that ended gets another handshake
             if self._ready.done() or not self._has_ended:
                 raise
             return True

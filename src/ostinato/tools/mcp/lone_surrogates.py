@@ -29,7 +29,7 @@ async def replace_in_lines(chunks: AsyncGenerator[bytes], longest: int) -> Async
 
     Args:
       chunks: the body.
-      longest: the number of bytes after which a line is handed on as it is.
+      longest: the number of bytes after which a line is handed on unchanged.
     """
     pieces: list[bytes] = []
     size = 0

@@ -15,7 +15,7 @@ _MAX_SHAPE = 4_000  # characters of a schema that a description tells
 MAX_NAME = 60  # characters of a tool's name; some models accept 64
 BODY = "body"
 _BINARY_HINT = "Text, or artifact:NAME for the content of that artifact."
-# By kind of body, the types of which a text is written as it is.
+# By kind of body, the types that are written as a text unchanged.
 _TEXT_TYPES = {"text": ("string", "integer", "number", "boolean"), "other": ("string",)}
 _RESTRICTIONS = frozenset(
     ("required", "title", "description", "type", "properties", "additionalProperties")
