@@ -56,7 +56,7 @@ class Workspace:
         becomes '_', for in names of artifacts it has a meaning.
 
         Returns:
-          The files by name, and a note for each that was over a limit.
+          The files by name, and a note for each that is not kept.
         """
         files: list[File] = []
         notes: list[str] = []
@@ -65,7 +65,9 @@ class Workspace:
             mark = _file_mark(path)
             if self._known.get(name) == mark:
                 continue
-            if mark[1] > limits.file_bytes:
+            if not name.isprintable():  # such as invalid Unicode, which cannot be stored or sent
+                notes.append(f"{name!r} (its name is not printable)")
+            elif mark[1] > limits.file_bytes:
                 notes.append(f"`{name}` ({mark[1]} bytes, the limit is {limits.file_bytes})")
             elif len(files) >= limits.files:
                 notes.append(f"`{name}` (the limit is {limits.files} files)")
@@ -87,8 +89,7 @@ class Workspace:
                 notes.append(f"those in folders below {_MAX_DEPTH} levels")
             for name in names:
                 path = Path(parent, name)
-                # Names that are no valid Unicode could be neither stored nor sent.
-                if stat.S_ISREG(path.lstat().st_mode) and name.isprintable():
+                if stat.S_ISREG(path.lstat().st_mode):
                     yield path.relative_to(self._directory).as_posix(), path
 
 

@@ -304,6 +304,7 @@ class _Box:
         self._changed = threading.Event()
         self._is_ready = False
         self.has_ended = False
+        self._status: int | None = None  # with which it ended
         self._run = ContainerRun(
             cli,
             self.name,
@@ -322,9 +323,12 @@ class _Box:
         self._thread.start()
         self._changed.wait(_START_SECONDS)
         if not self._is_ready or self.has_ended:
+            what = f"the container of {settings.image!r} does not start"
+            nothing = "nothing" if self.has_ended else f"nothing in {_START_SECONDS:g} s"
+            if self._status is not None:
+                what += f": it ended at once with exit status {self._status}"
             self.close()
-            said = self._said.decode("utf-8", "replace") or f"nothing in {_START_SECONDS:g} s"
-            raise cli.error(f"the container of {settings.image!r} does not start", said)
+            raise cli.error(what, self._said.decode("utf-8", "replace") or nothing)
 
     def exec_words(self, script: str, *arguments: str, folder: str = SCRATCH) -> list[str]:
         """Return the arguments that run a shell script in the container."""
@@ -350,7 +354,7 @@ class _Box:
 
     def _hold(self) -> None:
         try:
-            self._run.run()
+            self._status = self._run.run()
         except AgentConfigError as error:
             self._said += str(error).encode()
         finally:

@@ -10,14 +10,13 @@ from typing import Any, cast
 from ..agent_files.document import display_name
 from ..errors import AgentFileError
 from .loading import build_skill, find_skills
-from .models import Frontmatter, Skill
+from .models import Skill
 from .shebang import read_command
-from .skill_document import SkillDocument, parse_skill
+from .skill_document import FIELDS, SkillDocument, parse_skill
 from .skill_files import ARCHIVES, SKILL_FILE, read_archive, read_folder, resolve_links
 
 _MAX_LINES = 500
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
-_FIELDS = {field.serialization_alias or name for name, field in Frontmatter.model_fields.items()}
 
 
 def check_skills(folder: Path) -> dict[str, list[str]]:
@@ -78,8 +77,12 @@ def _check_fields_of(place: Path, files: Mapping[str, bytes]) -> Iterator[str]:
 
 def _check_fields(document: SkillDocument) -> Iterator[str]:
     source = document.source
+    misspelled = document.find_misspelled_fields()
     for name in source.data:
-        if name not in _FIELDS:
+        if name in misspelled:
+            problem = f"the field is not read; write `{misspelled[name]}`."
+            yield str(source.fault(problem, (str(name),)))
+        elif name not in FIELDS:
             problem = "there is no such field; put it below `metadata`."
             yield str(source.fault(problem, (str(name),)))
     metadata: Any = source.data.get("metadata")

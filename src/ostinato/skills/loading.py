@@ -169,7 +169,7 @@ def _missing_skill_file(place: Path) -> AgentFileNotFoundError:
 
 
 def build_skill(
-    place: Path, folder: str, files: Mapping[str, bytes], report: Report = lambda problem: None
+    place: Path, folder: str, files: Mapping[str, bytes], report: Report | None = None
 ) -> Skill:
     """Return the skill that files make.
 
@@ -177,7 +177,8 @@ def build_skill(
       place: their folder or archive, for messages.
       folder: the folder's name, which is the skill's.
       files: the files, by path.
-      report: takes each fault that reading passed over.
+      report: takes each fault that reading passed over; without it only misspelled fields are
+        logged.
 
     Raises:
       AgentFileError: they make no skill.
@@ -186,8 +187,12 @@ def build_skill(
     if file is None:
         raise _missing_skill_file(place)
     check_clashes(place, files)
-    document = parse_skill(place / file, files[file], report)
+    document = parse_skill(place / file, files[file], report or (lambda problem: None))
     frontmatter = document.read_frontmatter(folder)
+    if report is None:
+        for name, right in document.find_misspelled_fields().items():
+            fault = document.source.fault(f"the field is not read; write `{right}`.", (name,))
+            _log.warning("%s", fault)
     resources = Resources()
     for name, data in files.items():
         if name != file:

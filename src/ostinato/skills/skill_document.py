@@ -18,6 +18,9 @@ MAX_BYTES = 1_000_000
 _FENCE = "---"
 _PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+([^\s\"'\[{|>&*!#%@`].*)")
 _WHAT = "a skill begins with fields such as `name:`"
+_ALLOWED = ("allowed-tools", "allowed_tools")
+FIELDS = {field.serialization_alias or name for name, field in Frontmatter.model_fields.items()}
+"""The fields of a frontmatter, in the spelling of the file."""
 Report = Callable[[str], None]
 
 
@@ -52,6 +55,16 @@ class SkillDocument(NamedTuple):
         if fault is not None:
             raise fault
         return frontmatter
+
+    def find_misspelled_fields(self) -> dict[str, str]:
+        """Return the right name of each field that differs from it by case, which is not read."""
+        names = [name for name in self.source.data if isinstance(name, str)]
+        right = {name: name.lower().replace("_", "-") for name in names}
+        return {
+            name: right[name]
+            for name in names
+            if right[name] in FIELDS and name not in (*FIELDS, *_ALLOWED)
+        }
 
     def _find_name_fault(self, folder: str) -> AgentFileError | None:
         name: Any = self.source.data.get("name")
@@ -157,8 +170,12 @@ def _quote_value(line: str) -> str:
 def _mend_fields(source: Document, report: Report) -> None:
     """Bring fields that are commonly written otherwise into their form."""
     data: dict[str, Any] = source.data
-    for name in ("allowed-tools", "allowed_tools"):
+    for name in _ALLOWED:
         value = data.get(name)
+        if name in data and value is None:  # an empty field allows nothing, in whatever form
+            place = source.places[(name,)]
+            report(f"line {place.line}, {name}: it is empty, so no tool is allowed; name some.")
+            data[name] = ""
         if isinstance(value, list):
             place = source.places[(name,)]
             report(f"line {place.line}, {name}: it is a list; write the names with spaces between.")

@@ -37,8 +37,9 @@ class LangchainToolConfig(BaseToolConfig):
 class LangchainTool(SchemaTool):
     """A tool of LangChain (FEATURES row 141).
 
-    Its function is called directly, without LangChain's callbacks; a plain one runs in a worker
-    thread. Of a tool that answers with content and an artifact the model is given the content.
+    Its function is called directly, without LangChain's callbacks. A class's own `_arun` is
+    awaited; a plain function runs in a worker thread. Of a tool that answers with content and an
+    artifact the model is given the content.
 
     Args:
       tool: a StructuredTool, a Tool, an instance of a subclass of LangChain's BaseTool, or any
@@ -58,7 +59,7 @@ class LangchainTool(SchemaTool):
                 "Tool must be a Langchain tool, have a 'run' or '_run' method; "
                 f"{type(tool).__name__} has neither."
             )
-        func = _find_function(tool)
+        func = _find_own_arun(tool) or _find_function(tool)
         super().__init__(
             _call_with_one(func) if _is_single_input(tool) else func,
             name=name or getattr(tool, "name", "") or getattr(func, "__name__", ""),
@@ -88,17 +89,28 @@ class LangchainTool(SchemaTool):
         try:
             result = await super().run_async(args=args, tool_context=tool_context)
         except NotImplementedError:
-            # Some tools have the async form only.
-            run = getattr(self._langchain_tool, "_arun", None)
-            if run is None:
+            # The async form of some tools only raises this.
+            if _find_own_arun(self._langchain_tool) is None:
                 raise
-            result = await run(**self.pick_known(args))
+            result = await self._make_plain().run_async(args=args, tool_context=tool_context)
         has_artifact = (
             getattr(self._langchain_tool, "response_format", "") == "content_and_artifact"
         )
         if has_artifact and isinstance(result, tuple):
             return cast("tuple[Any, ...]", result)[0]
         return result
+
+    def _make_plain(self) -> SchemaTool:
+        """Return the tool that calls the plain form."""
+        tool = self._langchain_tool
+        func = _find_function(tool)
+        return SchemaTool(
+            _call_with_one(func) if _is_single_input(tool) else func,
+            name=self.name,
+            description=self.description,
+            schema=_find_schema(tool),
+            injected=_INJECTED,
+        )
 
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
@@ -129,6 +141,15 @@ def _find_function(tool: Any) -> Callable[..., Any]:
         if callable(found):
             return found
     raise ValueError(f"The tool {tool!r} has nothing to call.")
+
+
+def _find_own_arun(tool: Any) -> Callable[..., Any] | None:
+    """Return a tool's async method, unless it is LangChain's, which calls the plain one."""
+    for kind in type(tool).__mro__:
+        if "_arun" in vars(kind):
+            is_own = kind.__module__.partition(".")[0] != "langchain_core"
+            return getattr(tool, "_arun", None) if is_own else None
+    return None
 
 
 def _find_schema(tool: Any) -> ArgumentsSchema | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import types
@@ -43,7 +44,8 @@ class ReadResultTool(BaseTool):
     """Reads results that the context policy stored or left out; see `ContextPolicy`.
 
     It reads results of this conversation only: its ref has to be one that the agent's branch of the
-    log holds. A pattern is plain text and matches in any case, so that a search is linear.
+    log holds. A pattern is plain text and matches in any case, so that a search is linear; it also
+    matches as JSON writes it, where a result is no text.
     """
 
     repeatable = True
@@ -104,26 +106,37 @@ def _find_fault(ref: Any, offset: Any, pattern: Any) -> str:
 
 def _search(text: str, pattern: str, begin: int, room: int) -> dict[str, Any]:
     """Return the places where a text occurs, each with what stands around it."""
-    folded, wanted = _fold_case(text), _fold_case(pattern)
+    escaped = json.dumps(pattern, ensure_ascii=False)[1:-1]  # as it stands in a text of JSON
+    wanted = {_fold_case(pattern), _fold_case(escaped)}
     around = min(_AROUND, room // 4)
     matches: list[dict[str, Any]] = []
-    total, shown_to, at = 0, begin, folded.find(wanted, begin)
+    total, shown_to = 0, begin
     next_offset: int | None = None
-    while at >= 0:
+    for at, size in _find_all(_fold_case(text), wanted, begin):
         total += 1
         if at >= shown_to and next_offset is None:
-            start, end = max(shown_to, at - around), min(len(text), at + len(wanted) + around)
+            start, end = max(shown_to, at - around), min(len(text), at + size + around)
             if len(matches) == _MAX_MATCHES or room < end - start:
                 next_offset = at
             else:
                 room -= end - start
                 matches.append({"offset": start, "text": text[start:end]})
                 shown_to = end
-        at = folded.find(wanted, at + len(wanted))
     found: dict[str, Any] = {"total_chars": len(text), "occurrences": total, "matches": matches}
     if next_offset is not None:
         found["next_offset"] = next_offset
     return found
+
+
+def _find_all(text: str, wanted: Collection[str], begin: int) -> Iterator[tuple[int, int]]:
+    """Yield place and length of each occurrence of several texts, without overlaps."""
+    places = {one: text.find(one, begin) for one in wanted}
+    while found := [(at, -len(one)) for one, at in places.items() if at >= 0]:
+        at, size = min(found)
+        yield at, -size
+        for one, place in places.items():
+            if 0 <= place < at - size:
+                places[one] = text.find(one, at - size)
 
 
 def _fold_case(text: str) -> str:

@@ -4,7 +4,8 @@
 
 The file holds JSON: by method, a list of raw lines that answer it, in which `ID` stands for the
 request's id and `TOKEN` for its progress token; `{"repeat": [line, count]}` writes a line often,
-and `{"exit": code}` ends the process. Methods that it does not name are answered properly.
+`{"flood": text}` writes a text without a line break and without an end, and `{"exit": code}`
+ends the process. Methods that it does not name are answered properly.
 """
 
 import json
@@ -45,6 +46,8 @@ def answer(request: dict) -> None:
     for step in SCRIPT[method]:
         if isinstance(step, dict) and "exit" in step:
             sys.exit(step["exit"])
+        while isinstance(step, dict) and "flood" in step:
+            sys.stdout.buffer.write(step["flood"].encode() * 10_000)
         line, count = step["repeat"] if isinstance(step, dict) else (step, 1)
         line = line.replace("TOKEN", json.dumps(token)).replace("ID", json.dumps(number))
         for _ in range(count):

@@ -12,6 +12,7 @@ It starts in a few hundredths of a second, and it misbehaves as it is told:
     flood=N         N notifications and N lines of a log before the answer to a call
     reverse=N       answer calls in batches of N, the last one first
     silent=yes      leave unknown requests unanswered
+    strict=yes|always   end at any request before the handshake, or at the handshake, too
     mute=yes        answer nothing at all
     pid=FILE        write the process id
     asked=FILE      append each request's method
@@ -101,6 +102,9 @@ def call(params: dict) -> dict | None:
 def answer(message: dict) -> dict | None:
     method, params = message["method"], message.get("params") or {}
     append("asked", method)
+    strictness = OPTIONS.pop("strict", "")
+    if strictness == "always" or (strictness and method != "initialize"):
+        sys.exit(1)
     if method == "initialize":
         return {
             "protocolVersion": "2025-06-18",

@@ -144,6 +144,17 @@ def test_folders_locked_and_deep_ones_come_back_or_are_noted(mechanism: str) -> 
     assert "folders below 64 levels" in given.stdout
 
 
+def test_files_whose_names_are_no_text_are_noted(mechanism: str) -> None:
+    given = run(
+        "import os\nopen('kept', 'w'); open('a\\nb\\x1b[31m', 'w'); open(b'\\xff', 'w')\n"
+        "os.mkdir(b'\\xfe'); open(b'\\xfe/c', 'w')\n",
+        mechanism,
+    )
+    assert [file.name for file in given.output_files] == ["kept"]
+    for name in (r"'a\nb\x1b[31m'", r"'\udcff'", r"'\udcfe/c'"):
+        assert f"{name} (its name is not printable)" in given.stdout
+
+
 def test_errors_and_signals_are_the_codes_own(mechanism: str) -> None:
     assert "ZeroDivisionError" in run("1 / 0", mechanism).stderr
     assert "SIGKILL" in run("import os; os.kill(os.getpid(), 9)", mechanism).stderr

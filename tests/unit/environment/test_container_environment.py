@@ -164,6 +164,15 @@ async def test_a_container_that_does_not_start_says_why(fake: FakeContainers) ->
     assert not place.is_initialized
 
 
+@pytest.mark.parametrize("status", [0, 3])
+async def test_container_that_ends_at_once_is_told(status: int, fake: FakeContainers) -> None:
+    fake.answer("run", f"exit {status}")
+    place = ContainerEnvironment(IMAGE, container_cli=str(fake.program))
+    wanted = rf"does not start: it ended at once with exit status {status}\. It said: nothing$"
+    with pytest.raises(AgentConfigError, match=wanted):
+        await place.initialize()
+
+
 async def test_a_cancelled_start_leaves_no_container(fake: FakeContainers) -> None:
     place = ContainerEnvironment(IMAGE, container_cli=str(fake.program))
     work = asyncio.ensure_future(place.initialize())

@@ -25,6 +25,7 @@ from ostinato.telemetry.recorder import RECORDERS, SpanRecord
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import AgentTool
 from ostinato.tools import read_result_tool as reading
+from ostinato.tools.stored_result import describe_result
 from tests.support.optionals import parts_of, present
 from tests.unit.flows.kit import Store, Talk
 
@@ -374,3 +375,31 @@ def test_a_pattern_matches_in_any_case_whatever_else_stands_there(odd: str) -> N
         assert found["occurrences"] == 1, pattern
     found = reading._search("\u0130" * 300 + "needle", "NEEDLE", 300, 40)  # pyright: ignore[reportPrivateUsage]
     assert found["matches"][0]["text"].endswith("needle")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count"),
+    [
+        ('name="Total"', 1),
+        (r"name=\"total\"", 1),
+        ("C:\\temp", 1),
+        ("first\nsecond", 1),
+        ("a\tb", 1),
+        ('"', 9),
+        ("\\", 6),
+        ("total", 1),
+        ("first second", 0),
+    ],
+)
+def test_pattern_is_found_as_the_model_would_write_it(pattern: str, count: int) -> None:
+    page = '<a name="total">42</a> C:\\temp first\nsecond a\tb "'
+    text = describe_result({"html": page, "more": 1})[0]
+    found = reading._search(text, pattern, 0, 10_000)  # pyright: ignore[reportPrivateUsage]
+    assert found["occurrences"] == count
+    for match in found["matches"]:
+        assert text[match["offset"] :].startswith(match["text"])
+
+
+def test_plain_text_is_searched_as_before() -> None:
+    found = reading._search('say "hi"\nand "hi"', '"HI"', 0, 1_000)  # pyright: ignore[reportPrivateUsage]
+    assert found["occurrences"] == 2

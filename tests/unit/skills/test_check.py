@@ -47,6 +47,14 @@ def test_one_skill_is_checked_alone(tmp_path: Path) -> None:
     [
         ("---\nname: odd\ndescription: d\n---\n", "there are no instructions"),
         ("---\nname: Odd\ndescription: ''\n---\n", "line 2, name: name must be lowercase"),
+        (
+            "---\nname: odd\ndescription: d\nAllowed-Tools: find\n---\nDo it.\n",
+            "line 4, Allowed-Tools: the field is not read; write `allowed-tools`.",
+        ),
+        (
+            "---\nname: odd\ndescription: d\nallowed-tools:\n---\nDo it.\n",
+            "line 4, allowed-tools: it is empty, so no tool is allowed; name some.",
+        ),
     ],
 )
 def test_faults_that_stop_loading_are_told(tmp_path: Path, text: str, told: str) -> None:

@@ -92,6 +92,22 @@ def test_a_bad_skill_file_is_refused_with_its_place(
     assert str(tmp_path) not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", ["", " []", " ''", " null", " ~", " ' '"])
+@pytest.mark.parametrize("field", ["allowed-tools", "allowed_tools"])
+def test_empty_field_allows_nothing(field: str, value: str, tmp_path: Path) -> None:
+    write_skill(tmp_path / "a", f"---\nname: a\ndescription: d\n{field}:{value}\n---\n")
+    allowed = load_skill_from_dir(tmp_path / "a").frontmatter.allowed_tools
+    assert allowed is not None and not allowed.strip()
+
+
+def test_field_in_another_case_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_skill(tmp_path / "a", "---\nname: a\ndescription: d\nAllowed_Tools: x\nLicense: y\n---\n")
+    assert load_skill_from_dir(tmp_path / "a").frontmatter.allowed_tools is None
+    first, second = [record.getMessage() for record in caplog.records]
+    assert first.endswith("line 4, Allowed_Tools: the field is not read; write `allowed-tools`.")
+    assert second.endswith("line 5, License: the field is not read; write `license`.")
+
+
 def test_bytes_that_are_no_text_are_refused_with_their_line(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "bad", b"---\nname: bad\ndescription: \xff\n---\n")
     with pytest.raises(AgentFileError, match=r"bad/SKILL\.md, line 3: it is not UTF-8"):

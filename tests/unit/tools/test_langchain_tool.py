@@ -193,6 +193,47 @@ async def test_a_subclass_with_an_async_form_only_is_awaited() -> None:
     assert await run(LangchainTool(Slow()), query="a", other=1) == "A"
 
 
+async def test_own_async_form_is_awaited_with_checked_arguments() -> None:
+    class Both(BaseTool):
+        args_schema = Sum
+
+        def _run(self, a: int, b: int = 2, place: Place | None = None) -> str:
+            raise RuntimeError("the plain form")
+
+        async def _arun(self, a: int, b: int = 2, place: Place | None = None) -> Any:
+            if a < 0:
+                raise ValueError("a is negative")
+            return [a, b, threading.get_ident()]
+
+    context = make_context(sync_tools="thread")
+    tool = LangchainTool(Both())
+    found = await tool.run_async(args={"a": "1"}, tool_context=context)
+    assert found == [1, 2, threading.get_ident()]
+    assert "error" in await run(tool, a="x")
+    with pytest.raises(ValueError, match="a is negative"):
+        await run(tool, a=-1)
+
+
+async def test_plain_form_stands_for_an_async_one_that_is_none() -> None:
+    class Plain(BaseTool):
+        def _run(self, query: str) -> str:
+            return query.upper()
+
+        async def _arun(self, query: str) -> str:
+            raise NotImplementedError("no async form")
+
+    assert await run(LangchainTool(Plain()), query="a") == "A"
+
+
+async def test_async_method_of_langchain_itself_is_not_used() -> None:
+    async def call_plain(self: Any, query: str) -> str:
+        raise AssertionError("LangChain's method")
+
+    base = type("Base", (BaseTool,), {"_arun": call_plain, "__module__": "langchain_core.tools"})
+    made = type("Made", (base,), {"_run": lambda self, query: query.upper()})
+    assert await run(LangchainTool(made()), query="a") == "A"
+
+
 async def test_a_tool_that_is_not_implemented_says_so() -> None:
     class Empty:
         def run(self) -> str:

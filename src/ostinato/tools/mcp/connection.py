@@ -170,6 +170,8 @@ class McpConnection:
         self._used_at = self._loop.time()
         self._is_closing = False
         self._is_broken = False
+        self._is_probing = False  # what fails now is tried again with the older handshake
+        self._has_ended = False
         self._requests: set[Request] = set()
         # An empty context: the connection outlives the run that opens it.
         self._owner = self._loop.create_task(
@@ -287,7 +289,15 @@ class McpConnection:
             self._on_idle()
 
     def _note_end(self) -> None:
-        self._lose("the server has ended the connection")
+        self._has_ended = True
+        if not self._is_probing or self._ready.done():
+            self._lose("the server has ended the connection")
+
+    def _note_long_line(self, reason: str) -> None:
+        _log.warning("MCP server %s: %s. The connection ends.", self.label, reason)
+        self._break(reason)
+        if self._scope is not None and not self._ready.done():
+            self._scope.cancel()
 
     def _break(self, reason: str) -> None:
         """Take no more requests; those under way fail."""
@@ -317,16 +327,36 @@ class McpConnection:
         if isinstance(self._params, StdioConnectionParams):
             report_stray_output()
         try:
-            has_timed_out = await self._connect_and_serve("auto")
-            if has_timed_out and isinstance(self._params, StdioConnectionParams):
-                # Some servers of older protocols leave a request that they do not know unanswered.
-                has_timed_out = await self._connect_and_serve("legacy")
-            if has_timed_out:
+            mode = "auto"
+            if isinstance(self._params, StdioConnectionParams):
+                mode = "legacy" if await self._probe_and_serve() else ""
+            if mode and await self._connect_and_serve(mode):
                 fault = TimeoutError()
         except Exception as error:  # boundary: the callers get the reason
             fault = error
         finally:
             self._end(fault)
+
+    async def _probe_and_serve(self) -> bool:
+        """Connect to a process by the newest handshake, serve until the end, and disconnect.
+
+        Some servers of older protocols leave a request that they do not know unanswered, or end.
+
+        Returns:
+          Whether the older handshake is to be tried.
+
+        Raises:
+          Exception: connecting failed in another way, or serving did.
+        """
+        self._is_probing = True
+        try:
+            return await self._connect_and_serve("auto") and not self._is_broken
+        except Exception:  # boundary: whatever it is, a server that ended gets another handshake
+            if self._ready.done() or not self._has_ended:
+                raise
+            return True
+        finally:
+            self._is_probing = False
 
     async def _connect_and_serve(self, mode: str) -> bool:
         """Connect, serve until the end, and disconnect.
@@ -374,6 +404,7 @@ class McpConnection:
                 headers=lambda: self.headers,
                 on_end=self._note_end,
                 on_lost=self._break,
+                on_long_line=self._note_long_line,
                 pages=ListPages(self.label, self._find_version),
             )
         return sdk.Client(
@@ -423,6 +454,8 @@ class McpConnection:
                 f"it refuses the credentials (HTTP {self._handshake.status}). Check auth_scheme "
                 "and auth_credential, or header_provider."
             )
+        if self._is_broken:
+            return f"{self._lost}."
         if isinstance(error, TimeoutError):
             return (
                 f"no answer within {self._params.timeout:g} s. Check that it is a server of MCP, "

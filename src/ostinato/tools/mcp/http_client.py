@@ -8,13 +8,14 @@ all other calls.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
 from ..._bounded_body import read_body
 from ..._log import get_logger
 from ..._optional import need
+from .lone_surrogates import replace_in_lines, replace_lone_surrogates
 
 _log = get_logger(__name__)
 
@@ -160,6 +161,8 @@ class HttpClient:
                 response = await _read_bounded(response)
             except _AnswerLost as lost:
                 return self._fail(request, trace, str(lost))
+        elif kind.startswith("text/event-stream") and response.next_request is None:
+            response = _make_repaired(response)
         if self._on_lost is None and built.method:
             trace.fault = _find_fault(response, kind)
         return response
@@ -244,14 +247,40 @@ async def _read_bounded(response: Any) -> Any:
         await response.aclose()
     if len(body) > MAX_ANSWER_BYTES:
         raise _AnswerLost(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
-    headers = [
+    return httpx2.Response(
+        response.status_code,
+        headers=_keep_headers(response),
+        content=replace_lone_surrogates(body),
+        request=response.request,
+    )
+
+
+def _make_repaired(response: Any) -> Any:
+    """Return a response whose events hold no half of a character."""
+    httpx2 = need("httpx2")
+
+    class RepairedStream(httpx2.AsyncByteStream):  # type: ignore[misc]
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return replace_in_lines(response.aiter_bytes(), MAX_ANSWER_BYTES)
+
+        async def aclose(self) -> None:
+            await response.aclose()
+
+    return httpx2.Response(
+        response.status_code,
+        headers=_keep_headers(response),
+        stream=RepairedStream(),
+        request=response.request,
+    )
+
+
+def _keep_headers(response: Any) -> list[tuple[str, str]]:
+    """Return the headers that hold for a body that is decompressed."""
+    return [
         (name, value)
         for name, value in response.headers.multi_items()
         if name.lower() not in _ABOUT_THE_BODY
     ]
-    return httpx2.Response(
-        response.status_code, headers=headers, content=body, request=response.request
-    )
 
 
 def _read_method(message: Any) -> str:

@@ -34,6 +34,7 @@ _FORGOTTEN = (
     "was not used. If the call has not taken effect before, it may be made again; then the user is "
     "asked anew"
 )
+_LOST = ("Connection closed", "SSE stream ")  # what the SDK says where an answer is lost
 _NOTHING = nullcontext[None]()
 
 
@@ -232,13 +233,21 @@ class ServerCall:
         if error.code == kinds.PARSE_ERROR:
             return f"its answer is not valid JSON-RPC. {_UNKNOWN}"
         status = trace.status or 0
-        if error.code in (kinds.CONNECTION_CLOSED, UNREADABLE) or status in _OPEN or status >= 500:
+        is_lost = error.code == UNREADABLE or _is_of_sdk(connection, error)
+        if is_lost or status in _OPEN or status >= 500:
             return f"{str(error.message)[:4_000]}. {_UNKNOWN}"
         return str(error.message)[:4_000]
 
     def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
         told = connection.redact(problem, self._headers)
         return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {told}"}
+
+
+def _is_of_sdk(connection: McpConnection, error: Any) -> bool:
+    """Return whether an error is the SDK's about a lost answer: servers send its code, too."""
+    if error.code != need("mcp.types", extra=EXTRA).CONNECTION_CLOSED:
+        return False
+    return not connection.is_open or str(error.message).startswith(_LOST)
 
 
 def _has_forgotten(error: Any) -> bool:

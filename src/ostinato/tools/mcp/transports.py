@@ -19,7 +19,10 @@ from .connection_params import (
     StreamableHTTPConnectionParams,
 )
 from .http_client import MAX_ANSWER_BYTES, HttpClient
+from .line_codec import NAME as LINE_ENCODING
+from .line_codec import OPTIONS, LineOptions
 from .list_pages import ListPages
+from .lone_surrogates import replace_lone_surrogates
 
 Headers = Callable[[], Mapping[str, str]]
 Lost = Callable[[str], None]
@@ -68,6 +71,8 @@ class _WatchedReader:
             raise
 
     def _check(self, message: Any) -> Any:
+        if isinstance(message, ValidationError):
+            message = _repair(message)
         self._pages.clean(message)
         _drop_huge_progress(message)
         return _answer_broken(message)
@@ -86,6 +91,23 @@ class _WatchedReader:
 
     async def __aexit__(self, *error: Any) -> Any:
         return await self._inner.__aexit__(*error)
+
+
+def _repair(fault: ValidationError) -> Any:
+    """Return the message that only half a character makes invalid; any other fault itself."""
+    given: Any = fault.errors(include_url=False, include_context=False)[0].get("input")
+    if not isinstance(given, str):
+        return fault
+    line = given.encode("utf-8", "replace")
+    repaired = replace_lone_surrogates(line)
+    if repaired == line:
+        return fault
+    adapter = need("mcp.types", extra=EXTRA).jsonrpc_message_adapter
+    try:
+        message = adapter.validate_json(repaired, by_name=False)
+    except ValidationError as other:
+        return other
+    return need("mcp.shared.message", extra=EXTRA).SessionMessage(message=message)
 
 
 def _drop_huge_progress(message: Any) -> None:
@@ -141,6 +163,7 @@ async def open_transport(
     headers: Headers,
     on_end: Callable[[], None],
     on_lost: Lost,
+    on_long_line: Lost,
     pages: ListPages,
 ) -> AsyncGenerator[tuple[Any, Any]]:
     """Open the transport to a server; the same task leaves it that enters it.
@@ -151,13 +174,14 @@ async def open_transport(
       headers: returns the connection's newest headers.
       on_end: called when the server sends nothing any more.
       on_lost: called when a request fails whose failure the transport would hide.
+      on_long_line: called when a line of a server on standard input and output is too long.
       pages: checks the pages of the server's lists.
 
     Yields:
       The streams to read messages from and to write them to.
     """
     if isinstance(params, StdioConnectionParams):
-        transport = _make_stdio(params, errlog)
+        transport = _make_stdio(params, errlog, on_long_line)
     elif isinstance(params, SseConnectionParams):
         transport = _make_sse(params, headers, on_lost)
     else:
@@ -166,11 +190,14 @@ async def open_transport(
         yield _WatchedReader(reader, on_end, pages), writer
 
 
-def _make_stdio(params: StdioConnectionParams, errlog: TextIO | None) -> Any:
+def _make_stdio(params: StdioConnectionParams, errlog: TextIO | None, on_long_line: Lost) -> Any:
     server = params.server_params
+    OPTIONS.set(LineOptions(server.encoding, on_long_line))
+    changes = {"encoding": LINE_ENCODING}
     if "encoding_error_handler" not in server.model_fields_set:
         # One invalid byte, such as in a line of a log, must not end the connection.
-        server = server.model_copy(update={"encoding_error_handler": "replace"})
+        changes["encoding_error_handler"] = "replace"
+    server = server.model_copy(update=changes)
     return need("mcp.client.stdio", extra=EXTRA).stdio_client(server, errlog=_find_file(errlog))
 
 

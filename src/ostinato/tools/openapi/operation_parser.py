@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from textwrap import dedent
 from typing import Any, cast
 
@@ -10,9 +11,12 @@ from .api_parameter import ApiParameter, PydocHelper, rename_python_keywords, to
 from .media_types import body_kind, choose_media_type
 from .spec_record import Operation, Schema, dict_of, list_of, to_plain
 
+_MAX_SHAPE = 4_000  # characters of a schema that a description tells
 MAX_NAME = 60  # characters of a tool's name; some models accept 64
 BODY = "body"
 _BINARY_HINT = "Text, or artifact:NAME for the content of that artifact."
+# By kind of body, the types that are written as a text unchanged.
+_TEXT_TYPES = {"text": ("string", "integer", "number", "boolean"), "other": ("string",)}
 _RESTRICTIONS = frozenset(
     ("required", "title", "description", "type", "properties", "additionalProperties")
 )
@@ -200,7 +204,7 @@ class OperationParser:
         schema = dict_of(to_plain(dict_of(content[chosen]).get("schema")))
         kind = body_kind(chosen)
         is_required = bool(body.get("required"))
-        if is_open_object(schema) and kind in ("json", "form", "multipart"):
+        if takes_properties(schema, chosen):
             required = list_of(schema.get("required")) if is_required else []
             for name, raw in dict_of(schema.get("properties")).items():
                 one = _hint_binary(dict_of(raw)) if kind == "multipart" else dict_of(raw)
@@ -217,6 +221,8 @@ class OperationParser:
             self._add_other_properties(schema)
             return
         name = _body_name(schema)
+        if kind in _TEXT_TYPES and schema and schema.get("type") not in _TEXT_TYPES[kind]:
+            schema = _describe_as_text(schema, chosen)
         if kind in ("binary", "other"):
             schema = _hint_binary({"type": "string", "format": "binary"} | schema)
         self._params.append(
@@ -291,6 +297,11 @@ def is_open_object(schema: dict[str, Any]) -> bool:
     return bool(properties) or schema.get("additionalProperties") is False
 
 
+def takes_properties(schema: dict[str, Any], media_type: str) -> bool:
+    """Return whether a body of a media type is given property by property."""
+    return body_kind(media_type) in ("json", "form", "multipart") and is_open_object(schema)
+
+
 def find_result_schema(operation: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of the response that succeeds with the lowest status; {} without one."""
     responses = dict_of(operation.get("responses"))
@@ -308,6 +319,17 @@ def _body_name(schema: dict[str, Any]) -> str:
         return "array"
     mixed = any(schema.get(name) for name in ("oneOf", "anyOf", "allOf"))
     return "" if isinstance(kind, str) and kind != "object" and not mixed else BODY
+
+
+def _describe_as_text(schema: dict[str, Any], media_type: str) -> dict[str, Any]:
+    """Return the schema of a text that stands for values which are no JSON, such as XML."""
+    own = str(schema.get("description") or "").strip()
+    told = [own] if own else []
+    told.append(f"The text of the body, of the type {media_type}.")
+    shape = {name: one for name, one in schema.items() if name != "description"}
+    if shape:
+        told.append(f"Its schema: {json.dumps(shape, ensure_ascii=False)[:_MAX_SHAPE]}")
+    return {"type": "string", "description": " ".join(told)}
 
 
 def _hint_binary(schema: dict[str, Any]) -> dict[str, Any]:

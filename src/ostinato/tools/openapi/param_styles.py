@@ -18,10 +18,16 @@ _DEFAULT_STYLES = {"path": "simple", "header": "simple", "query": "form", "cooki
 _ALLOWED_STYLES = {
     "path": ("simple", "label", "matrix"),
     "header": ("simple",),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"),
     "cookie": ("form", "cookie"),
 }
-_DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "cookie": ","}
+_DELIMITERS = {
+    "form": ",",
+    "spaceDelimited": "%20",
+    "pipeDelimited": "%7C",
+    "tabDelimited": "%09",  # of Swagger 2.0 only
+    "cookie": ",",
+}
 
 Pairs = list[tuple[str, str]]
 
@@ -38,7 +44,7 @@ class ParamStyle:
         cannot become another parameter by them. Names are always encoded.
 
     Raises:
-      ValueError: the location has no such style.
+      ValueError: there is no such location, or it has no such style.
     """
 
     def __init__(
@@ -51,6 +57,10 @@ class ParamStyle:
     ) -> None:
         self._name = name
         self._location = location
+        if location not in _DEFAULT_STYLES:
+            raise ValueError(
+                f"The parameter {name!r} is in {location!r}, which is no place for it."
+            )
         self._style = style or _DEFAULT_STYLES[location]
         if self._style not in _ALLOWED_STYLES[location]:
             raise ValueError(

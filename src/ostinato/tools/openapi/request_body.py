@@ -70,6 +70,8 @@ class BodyWriter:
             found = await self._load_file(value.removeprefix(_ARTIFACT))
             concrete = found.media_type if "*" in self._media_type else self._media_type
             return found.data, concrete
+        if kind != "binary" and isinstance(value, dict | list):
+            raise ValueError(f"A body of the type {self._media_type} is a text.")
         return encode_text(to_text(value), self._media_type), self._media_type
 
     def _write_fields(self, value: dict[str, Any]) -> Pairs:

@@ -15,7 +15,7 @@ from ...models.http.urls import origin_of
 from .api_parameter import ApiParameter
 from .media_types import body_kind, choose_media_type
 from .name_guard import ArgumentError, NameGuard, check_shape, decode_names, fold_name
-from .operation_parser import BODY, CONNECTION_HEADERS, is_open_object
+from .operation_parser import BODY, CONNECTION_HEADERS, takes_properties
 from .param_styles import ParamStyle, to_text
 from .parsed_operation import OperationEndpoint
 from .read_only import READ_ONLY, refuse_read_only
@@ -248,7 +248,7 @@ class RequestBuilder:
             return
         media: Mapping[str, Any] = content[media_type]
         value: Any
-        if is_open_object(media.get("schema") or {}):
+        if takes_properties(media.get("schema") or {}, media_type):
             others: dict[str, Any] = {}
             fields: dict[str, Any] = {}
             for parameter, one in given:

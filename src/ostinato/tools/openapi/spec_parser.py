@@ -13,8 +13,9 @@ from ..._log import get_logger
 from ...auth.auth_schemes import AuthScheme
 from .api_parameter import to_snake_case
 from .auth_helpers import dict_to_auth_scheme
-from .media_types import choose_media_type
+from .media_types import body_kind, choose_media_type
 from .operation_parser import MAX_NAME, OperationParser
+from .param_styles import ParamStyle
 from .parsed_operation import OperationEndpoint, ParsedOperation
 from .read_only import READ_ONLY, find_read_only
 from .schema_reader import SchemaReader, TooLargeInline
@@ -293,8 +294,11 @@ class _OperationReader:
             kind, media = next(iter(cast("dict[str, Any]", content).items()))
             schema = self._schemas.read_open(self.document.resolve(media).get("schema", True))
             read["content"] = {kind: {"schema": schema}}
-        elif "schema" in parameter:
-            read["schema"] = self._schemas.read_open(parameter["schema"])
+        else:
+            if parameter["in"] != "querystring":
+                _check_style(parameter["name"], parameter["in"], parameter.get("style"))
+            if "schema" in parameter:
+                read["schema"] = self._schemas.read_open(parameter["schema"])
         read.pop("examples", None)
         return read
 
@@ -308,6 +312,9 @@ class _OperationReader:
         found: dict[str, Any] = {"schema": self._schemas.read_open(media.get("schema", True))}
         if isinstance(media.get("encoding"), dict):
             found["encoding"] = media["encoding"]
+            if body_kind(chosen) == "form":
+                for name, encoding in dict_of(media["encoding"]).items():
+                    _check_style(name, "query", dict_of(encoding).get("style"))
         if self._schemas.has_read_only:
             found[READ_ONLY] = find_read_only(self.document, media.get("schema"))
         return read | {"content": {chosen: found}}
@@ -340,6 +347,18 @@ class _OperationReader:
                 for name, one in known["properties"].items()
             }
         return kept
+
+
+def _check_style(name: str, location: str, style: Any) -> None:
+    """Refuse a style that cannot be written.
+
+    Raises:
+      SpecError: the location has no such style.
+    """
+    try:
+        ParamStyle(name, location, style)
+    except ValueError as error:
+        raise SpecError(str(error)) from error
 
 
 def _check_server(url: str) -> None:

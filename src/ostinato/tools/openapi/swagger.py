@@ -16,6 +16,7 @@ _SCHEMA_FIELDS = (
 _COLLECTIONS: dict[str, dict[str, Any]] = {
     "csv": {"explode": False},
     "ssv": {"style": "spaceDelimited", "explode": False},
+    "tsv": {"style": "tabDelimited", "explode": False},
     "pipes": {"style": "pipeDelimited", "explode": False},
     "multi": {"style": "form", "explode": True},
 }
@@ -172,10 +173,9 @@ class _Conversion:
         }
         kept["schema"] = _schema_of(parameter)
         if parameter.get("type") == "array":
-            format_name = str(parameter.get("collectionFormat", "csv"))
-            # A style that OpenAPI 3 does not have, such as tsv, is refused where it is used.
-            style = _COLLECTIONS.get(format_name, {"style": format_name, "explode": False})
-            kept |= style if parameter.get("in") == "query" else {}
+            style = _read_collection(parameter)
+            is_known = style in _COLLECTIONS.values()
+            kept |= style if parameter.get("in") == "query" or not is_known else {}
         return kept
 
     def _convert_response(self, response: dict[str, Any], produces: list[Any]) -> dict[str, Any]:
@@ -210,12 +210,17 @@ def _convert_form(fields: list[dict[str, Any]], consumes: list[Any]) -> dict[str
         if "description" in one:
             properties[name]["description"] = one["description"]
         if one.get("type") == "array":
-            chosen = _COLLECTIONS.get(str(one.get("collectionFormat", "csv")))
-            encoding[name] = {"style": "form"} | (chosen or {})
+            encoding[name] = {"style": "form"} | _read_collection(one)
     required = [str(one["name"]) for one in fields if one.get("required") and "name" in one]
     schema = {"type": "object", "properties": properties, "required": required}
     media = {"schema": schema} | ({"encoding": encoding} if encoding else {})
     return {"content": {kind: media}, "required": bool(required)}
+
+
+def _read_collection(parameter: dict[str, Any]) -> dict[str, Any]:
+    """Return the style of a list; an unknown format is a style, which the reader refuses."""
+    format_name = str(parameter.get("collectionFormat", "csv"))
+    return _COLLECTIONS.get(format_name, {"style": format_name, "explode": False})
 
 
 def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:

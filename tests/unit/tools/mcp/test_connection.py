@@ -113,6 +113,23 @@ async def test_server_of_older_protocol_that_ignores_unknown_requests():
     await manager.close()
 
 
+async def test_server_of_older_protocol_that_ends_at_unknown_requests(tmp_path: Path):
+    file = tmp_path / "pid"
+    manager = MCPSessionManager(raw_server("strict=yes", f"pid={file}"))
+    session = await manager.create_session()
+    assert "args" in (await session.call_tool("echo", {})).content[0].text
+    await manager.close()
+    assert len(file.read_text().split()) == 2
+
+
+async def test_server_that_ends_at_every_handshake_is_named(tmp_path: Path):
+    file = tmp_path / "pid"
+    manager = MCPSessionManager(raw_server("strict=always", f"pid={file}"))
+    with pytest.raises(McpConnectionError, match=r"the server has ended the connection"):
+        await manager.create_session()
+    assert len(file.read_text().split()) == 2
+
+
 async def test_missing_command_names_server_and_remedy():
     params = StdioConnectionParams(server_params={"command": "no-such-program"})
     with pytest.raises(McpConnectionError, match=r"no-such-program cannot be .*installed"):

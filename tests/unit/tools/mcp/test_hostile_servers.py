@@ -13,7 +13,9 @@ from ostinato.events.event import Event
 from ostinato.runners import Runner
 from ostinato.sessions import SqliteSessionService
 from ostinato.testing import Conversation, ScriptedModel, call
-from ostinato.tools.mcp_tool import McpToolset, StdioConnectionParams
+from ostinato.tools.mcp import line_codec
+from ostinato.tools.mcp.session_manager import MCPSessionManager
+from ostinato.tools.mcp_tool import McpConnectionError, McpToolset, StdioConnectionParams
 from tests.support.mcp import RAW_SERVER
 
 pytestmark = pytest.mark.long
@@ -194,11 +196,52 @@ async def test_list_of_tools(name: str, tmp_path: Path):
 
 async def test_broken_answer_fails_its_call_at_once(tmp_path: Path):
     """The SDK drops it like a line of a log, and the call would wait for minutes."""
-    script = {"tools/call": ['INFO "id": 7', content(text("a\\ud800b"))]}
+    script = {"tools/call": ['INFO "id": 7', content(text("a\\x"))]}
     stored = await talk_to(tmp_path, script, call("act"), call_seconds=3_000)
     (response,) = [one for event in stored for one in event.get_function_responses()]
     assert "not valid JSON-RPC" in str(response.response)
     assert "may have taken effect" in str(response.response)
+
+
+async def read_answer(tmp_path: Path, *lines: Any) -> str:
+    """Return what the model reads of a call that gets the lines."""
+    stored = await talk_to(tmp_path, {"tools/call": list(lines)}, call("act"), call_seconds=3_000)
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    return str(response.response)
+
+
+async def test_half_of_a_character_is_replaced(tmp_path: Path):
+    answer = await read_answer(tmp_path, content(text("a\\ud83db\\\\ud83d\\ud83d\\ude00")))
+    assert "a\ufffdb\\\\ud83d\U0001f600" in answer
+
+
+async def test_line_without_an_end_ends_the_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(line_codec, "MAX_ANSWER_BYTES", 1_000_000)
+    answer = await read_answer(tmp_path, {"flood": "z"})
+    assert "MCP server " in answer and "longer than 1,000,000 bytes" in answer
+    assert "may have taken effect" in answer
+
+
+async def test_handshake_without_a_line_break_names_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(line_codec, "MAX_ANSWER_BYTES", 1_000_000)
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps({"server/discover": [{"flood": "z"}]}))
+    program = str(RAW_SERVER.with_name("hostile_server.py"))
+    server = {"command": sys.executable, "args": ["-I", "-S", program, str(file)]}
+    params = StdioConnectionParams(server_params=server, timeout=3_000)
+    with pytest.raises(McpConnectionError, match=r"longer than 1,000,000 bytes"):
+        await MCPSessionManager(params).create_session()
+
+
+@pytest.mark.parametrize("code", [-32000, -32001, 1])
+async def test_error_of_the_server_is_its_answer(code: int, tmp_path: Path):
+    error = '{"jsonrpc": "2.0", "id": ID, "error": {"code": CODE, "message": "no stock"}}'
+    answer = await read_answer(tmp_path, error.replace("CODE", str(code)))
+    assert "no stock" in answer and "may have taken effect" not in answer
 
 
 @pytest.mark.parametrize("version", ['"9999-99-99"', "1", "null", '""'])

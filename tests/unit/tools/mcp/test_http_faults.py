@@ -106,6 +106,23 @@ async def test_answer_that_is_too_long(
     assert "longer than 50,000 bytes" in error and UNKNOWN in error
 
 
+CUT = rb'{"content": [{"type": "text", "text": "a\ud83db \ud83d\ude00"}]}'
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+@pytest.mark.parametrize("is_packed", [False, True])
+async def test_half_of_a_character_is_replaced(kind: str, is_packed: bool, server: RawHttpServer):
+    def answer(path: str, number: Any) -> bytes:
+        body = b'{"jsonrpc": "2.0", "id": %d, "result": %s}' % (number, CUT)
+        body = body if kind == JSON else b"event: message\ndata: %s\n\n" % body
+        head = [kind, "content-encoding: gzip"] if is_packed else [kind]
+        body = gzip.compress(body) if is_packed else body
+        return write_head(200, *head, length=len(body)) + body
+
+    server.answers["tools/call"] = answer
+    assert (await call_pay(server))["content"][0]["text"] == "a\ufffdb \U0001f600"
+
+
 @pytest.mark.parametrize("status", [200, 400, 408, 409, 429, 500])
 async def test_error_of_the_protocol_is_an_answer(status: int, server: RawHttpServer):
     fault = {"code": -32602, "message": "x is wrong"}

@@ -98,6 +98,8 @@ DOCUMENT = make_document(
         "/merged": {"post": body_of("merged_body", {"allOf": [PART, {"properties": {"b": TEXT}}]})},
         "/either": {"post": body_of("either_body", {"oneOf": [PART, NUMBERS]})},
         "/text": {"post": body_of("text_body", TEXT, "text/plain")},
+        "/xml": {"post": body_of("xml_body", PART, "application/xml")},
+        "/xmls": {"post": body_of("xml_list", NUMBERS, "text/xml")},
         "/bytes": {"post": body_of("bytes_body", {}, "application/octet-stream")},
         "/image": {"post": body_of("image_body", {}, "image/*")},
         "/form": {
@@ -258,6 +260,8 @@ async def test_a_value_cannot_drop_or_add_parameters(server: RecordingServer) ->
         ("paths", {"plain": "\ud800", "list": [1]}, "The parameter 'plain' cannot be written"),
         ("whole", {"q": {"x": "\ud800"}}, "The parameter 'q' cannot be written"),
         ("text_body", {"body": "\ud800"}, "The body cannot be written"),
+        ("xml_body", {"body": {"a": "1"}}, "A body of the type application/xml is a text"),
+        ("xml_list", {"array": [1]}, "A body of the type text/xml is a text"),
     ],
 )
 async def test_a_value_that_cannot_be_sent_is_an_error_for_the_model(
@@ -303,6 +307,13 @@ async def test_json_bodies(
     got = await call(server, name, **args)
     assert got.headers["content-type"] == "application/json"
     assert json.loads(got.body) == wanted
+
+
+async def test_object_that_is_no_json_is_a_text(server: RecordingServer) -> None:
+    got = await call(server, "xml_body", body="<p><a>1</a></p>")
+    assert (got.headers["content-type"], got.body) == ("application/xml", b"<p><a>1</a></p>")
+    got = await call(server, "xml_list", array="<n>1</n>")
+    assert (got.headers["content-type"], got.body) == ("text/xml", b"<n>1</n>")
 
 
 async def test_text_and_bytes(server: RecordingServer) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
+from ostinato.tools.openapi.param_styles import ParamStyle
 from ostinato.tools.openapi.spec_document import SpecError
 from ostinato.tools.openapi.spec_parser import OpenApiSpecParser
 from tests.unit.tools.openapi.documents import (
@@ -327,6 +328,69 @@ def test_swagger_is_converted() -> None:
     assert schema_of(login)["user"] == {"type": ["string", "null"]}
     assert login.auth_scheme is not None and login.auth_scheme.type_.value == "http"  # type: ignore[union-attr]
     assert tags.return_value.type_hint == "List[Dict[str, Any]]"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"parameters": [{"name": "a", "in": "query", "style": "zigzag", "schema": {}}]},
+        {"parameters": [{"name": "a", "in": "header", "style": "form", "schema": {}}]},
+        {"parameters": [{"name": "a", "in": "qury", "schema": {}}]},
+        {
+            "requestBody": {
+                "content": {
+                    "application/x-www-form-urlencoded": {
+                        "schema": {"type": "object", "properties": {"a": {"type": "array"}}},
+                        "encoding": {"a": {"style": "zigzag"}},
+                    }
+                }
+            }
+        },
+    ],
+)
+def test_unknown_style_is_an_error_of_its_operation(
+    more: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    document = make_operation(**more)
+    with pytest.raises(SpecError, match=r"GET /things of the document 'Shop' .*parameter 'a'"):
+        OpenApiSpecParser().parse(document)
+    assert OpenApiSpecParser(strict=False).parse(document) == []
+    assert "GET /things of the document 'Shop' is left out" in caplog.text
+
+
+def make_swagger(place: str, collection: str) -> dict[str, Any]:
+    """Return a Swagger 2.0 document with one list."""
+    items = {"type": "array", "items": {"type": "string"}, "collectionFormat": collection}
+    operation = {"operationId": "doIt", "parameters": [{"name": "a", "in": place, **items}]}
+    info = {"title": "Shop", "version": "1"}
+    return {"swagger": "2.0", "info": info, "host": "x", "paths": {"/things": {"get": operation}}}
+
+
+@pytest.mark.parametrize("place", ["query", "formData", "header"])
+def test_unknown_collection_is_an_error_of_its_operation(place: str) -> None:
+    with pytest.raises(SpecError, match=r"GET /things of the document 'Shop' .*'a'.*'zigzag'"):
+        OpenApiSpecParser().parse(make_swagger(place, "zigzag"))
+
+
+def test_collection_of_tabs_is_written_with_tabs() -> None:
+    (one,) = parse_one(make_swagger("query", "tsv")).parameters
+    style = ParamStyle("a", "query", one.style, one.explode)
+    assert style.write_pairs(["x", "y\tz"]) == [("a", "x%09y%09z")]
+    body = parse_one(make_swagger("formData", "tsv")).operation.raw["requestBody"]
+    (media,) = body["content"].values()
+    assert media["encoding"]["a"] == {"style": "tabDelimited", "explode": False}
+
+
+def test_object_that_is_no_json_is_declared_as_a_text() -> None:
+    schema = {"type": "object", "description": "An order.", "properties": {"a": {"type": "string"}}}
+    for kind in ("application/xml", "text/xml", "application/x-thrift"):
+        document = make_operation("post", requestBody=make_body(schema, kind=kind))
+        (body,) = schema_of(parse_one(document)).values()
+        assert body["type"] == "string"
+        assert body["description"].startswith(
+            f"An order. The text of the body, of the type {kind}."
+        )
+        assert '"properties": {"a": {"type": "string"}}' in body["description"]
 
 
 def test_swagger_without_a_host_takes_the_base_url() -> None:

@@ -1,0 +1,43 @@
+"""Escapes of half a character in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from ostinato.tools.mcp.lone_surrogates import replace_in_lines, replace_lone_surrogates
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (rb'"\ud83d"', "\ufffd"),
+        (rb'"\uDE00x"', "\ufffdx"),
+        (rb'"\ud83d\ud83d\ude00"', "\ufffd\U0001f600"),
+        (rb'"\ud83d\ude00\ude00"', "\U0001f600\ufffd"),
+        (rb'"\\ud83d \ud83d"', "\\ud83d \ufffd"),
+        (rb'"\\\ud83d"', "\\\ufffd"),
+        (rb'"\u0041\n"', "A\n"),
+    ],
+)
+def test_only_halves_are_replaced(body: bytes, wanted: str):
+    assert json.loads(replace_lone_surrogates(body)) == wanted
+
+
+async def give(*chunks: bytes) -> AsyncGenerator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
+async def test_escape_that_is_split_over_chunks():
+    chunks = give(rb"data: a\ud8", rb"3d\ude00 \u", b"d83d\ndata", b": b\n\ntail")
+    body = b"".join([piece async for piece in replace_in_lines(chunks, 100)])
+    assert body == rb"data: a\ud83d\ude00 \ufffd" + b"\ndata: b\n\ntail"
+
+
+async def test_long_line_is_handed_on():
+    chunks = give(*[b"x" * 10] * 100, b"\n")
+    pieces = [piece async for piece in replace_in_lines(chunks, 50)]
+    assert b"".join(pieces) == b"x" * 1_000 + b"\n" and max(map(len, pieces)) <= 60
