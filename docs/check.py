@@ -19,7 +19,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(?:src|tests|docs|bench|examples)/[\w./-]*")
 NAME = re.compile(r"ostinato(?:\.\w+)+")
 # The pages of the reference, which the build of the site makes from docstrings. Links to them lead
-# nowhere in a checkout; `docs/index.md` says so, and few pages have one.
+# nowhere in a checkout; CONTRIBUTING.md says so, and few pages have one.
 GENERATED = frozenset(
     ["index", "command-line", "other-modules", *(face.removeprefix("ostinato.") for face in FACES)]
 )

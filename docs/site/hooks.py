@@ -37,9 +37,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     uri = page.file.src_uri
     folder = uri.rpartition("/")[0]
     if not uri.startswith("source/"):
-        title = _TITLE.search(markdown)
-        _TWINS[uri] = (title[1] if title else uri, reference_pages.expand_blocks(markdown))
         markdown = source_pages.rewrite_links(markdown, folder)
+    title = _TITLE.search(markdown)
+    _TWINS[uri] = (title[1] if title else uri, reference_pages.expand_blocks(markdown))
     return _MERMAID.sub(lambda match: f"\n<div>{draw_diagram(match[1])}</div>\n", markdown)
 
 
@@ -59,6 +59,8 @@ def on_post_build(config: Any) -> None:
         place = site / uri
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
+        if uri.startswith("source/"):
+            continue
         if folder != uri.rpartition("/")[0]:
             folder = uri.rpartition("/")[0]
             lines += ["", f"## {folder or 'Pages'}", ""]

@@ -18,6 +18,8 @@ from docs.site.reference_pages import FACES, expand_blocks, strip_citations
 ROOT = Path(__file__).resolve().parents[2]
 _TARGET = re.compile(r'(?:href|src)="([^"]*)"')
 _LOADED = re.compile(r'<(?:script|img|iframe)[^>]+src="([^"]*)"|<link[^>]+rel="stylesheet"[^>]*>')
+_MARKDOWN_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_MARKDOWN_FENCE = re.compile(r"^(`{3,}).*?^\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
@@ -82,6 +84,18 @@ def test_every_page_has_a_markdown_twin_in_the_list_for_agents(site: Path) -> No
     for path in listed:
         text = (site / path).read_text(encoding="utf-8")
         assert len(text) > 100 and ":::" not in text
+
+
+@pytest.mark.service
+def test_no_link_of_a_markdown_twin_is_dead(site: Path) -> None:
+    dead = [
+        f"{page.relative_to(site)}: {link}"
+        for page in site.rglob("*.md")
+        for link in _MARKDOWN_LINK.findall(_MARKDOWN_FENCE.sub("", page.read_text("utf-8")))
+        if not urlsplit(link).scheme and not (page.parent / link.partition("#")[0]).exists()
+    ]
+    assert (site / "source" / "Dockerfile.md").exists()
+    assert not dead
 
 
 @pytest.mark.service

@@ -55,7 +55,8 @@ def main(args: argparse.Namespace) -> int:
     if written := [name for name in texts if name not in kept]:
         print(f"Wrote {', '.join(written)} in {folder}.")
     if kept:
-        print(f"Kept {', '.join(kept)}, which you changed; --force overwrites.")
+        names, differ = ", ".join(kept), "differs" if len(kept) == 1 else "differ"
+        print(f"Kept {names}, which {differ} from what would be written; --force overwrites.")
     print("Nothing was built or sent. Next, in that folder:")
     for command in target.list_commands(project, image, region, cloud):
         print(f"  {command}")

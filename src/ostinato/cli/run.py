@@ -37,7 +37,7 @@ from .escape import exact_json, reveal
 from .json_argument import read_object
 from .parser import program_command
 from .printer import Printer
-from .question_view import question_lines
+from .question_view import draft_of, question_lines
 from .run_session import LEAVES, Conversation
 from .screen import Screen
 from .shown import ForPerson, ForProgram
@@ -345,8 +345,14 @@ def ways_to_answer(
         return [f"{command} --approve {call}", f"{command} --reject {call}"]
     if one.kind == "credential":
         return [f"{resume} --resume"] if resume else []
-    value = "VALUE" if one.kind == "input" else '\'{"status": "done"}\''
+    value = _value_to_fill_in(one) if one.kind == "input" else '\'{"status": "done"}\''
     return [f"{command} --answer {call} {value}"]
+
+
+def _value_to_fill_in(one: Pending) -> str:
+    """Return the answer's place in a command: the fields of the question's schema, else `VALUE`."""
+    draft = draft_of(one.response_schema or {})
+    return shlex.quote(exact_json(draft)) if isinstance(draft, dict) and draft else "VALUE"
 
 
 def approvals_command(args: argparse.Namespace, user: str) -> str:

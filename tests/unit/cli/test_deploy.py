@@ -65,6 +65,20 @@ def test_compose_has_a_healthy_database_and_no_secret(ostinato: Ostinato) -> Non
         assert line.startswith("#") or line.endswith("="), line
 
 
+@pytest.mark.parametrize("template", ["agent", "service"])
+def test_compose_shows_where_own_variables_and_workers_go(
+    ostinato: Ostinato, template: str
+) -> None:
+    ostinato("create", "desk", "--template", template)
+    ostinato("deploy", "docker", "desk")
+    text = Path("desk/compose.yaml").read_text(encoding="utf-8")
+    text = text.replace("# command:", "command:").replace("# - MY_VARIABLE", "- MY_VARIABLE")
+    agents = yaml.safe_load(text)["services"]["agents"]
+    assert {"MY_VARIABLE", "GOOGLE_API_KEY"} <= set(agents["environment"])
+    (command,) = read_lines("CMD")
+    assert agents["command"] == [*json.loads(command), "--workers", "2"]
+
+
 def test_cloud_run_reads_its_secrets_from_the_secret_manager(ostinato: Ostinato) -> None:
     ostinato("create", "desk", "--template", "agent")
     done = ostinato("deploy", "cloud-run", "desk", "--project", "acme", "--region", "europe-west1")
@@ -103,7 +117,10 @@ def test_a_changed_file_is_kept_unless_forced(ostinato: Ostinato) -> None:
     Path("desk/Dockerfile").write_text("FROM mine", encoding="utf-8")
     done = ostinato("deploy", "docker", "desk")
     assert done.code == 0
-    assert "Kept Dockerfile" in done.out
+    assert "Kept Dockerfile, which differs from what would be written; --force" in done.out
+    Path("desk/.dockerignore").write_text("mine", encoding="utf-8")
+    kept = ostinato("deploy", "docker", "desk").out
+    assert "Kept Dockerfile, .dockerignore, which differ from what would be written" in kept
     assert Path("desk/Dockerfile").read_text(encoding="utf-8") == "FROM mine"
     ostinato("deploy", "docker", "desk", "--force")
     check_image_command()

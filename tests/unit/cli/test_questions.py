@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import pytest
 
@@ -21,7 +22,9 @@ class Trip(BaseModel):
     nights: int = 1
 
 
-SCHEMAS = {"fail": None, "allow": bool, "number": int, "trip": Trip, "open": None}
+QUOTE = {"type": "object", "properties": {"it's": {"default": "a\\nb $(date) \\u202e"}}}
+SCHEMAS = {"fail": None, "allow": bool, "number": int, "trip": Trip, "open": None, "quote": QUOTE}
+SCHEMAS |= {"bag": dict, "list": list[int]}
 
 
 def ask(node_input: str) -> RequestInput:
@@ -136,6 +139,32 @@ def test_all_that_waits_is_listed_and_answered_once(ostinato: Ostinato) -> None:
     assert "answered true" in again.err
     assert "What about allow?" not in ostinato("approvals", "desk").out
     assert ostinato("approvals", "desk", "--answer", "nonsense", "1").code == 1
+
+
+def test_the_commands_that_answer_a_form_hold_its_fields(ostinato: Ostinato) -> None:
+    asked = ostinato("run", "desk", "trip for Zoë's mother", "--session", "s").out
+    for shown in (asked, ostinato("approvals", "desk").out):
+        (line,) = (line for line in shown.splitlines() if "--answer" in line)
+        words = shlex.split(line)
+        value = words[words.index("--answer") + 2]
+        assert value == '{"city": "Rome", "nights": 1}'
+    done = ostinato(*words[1:-1], value.replace("Rome", "L'Aquila"))
+    assert done.code == 0, done.err
+    assert """got {'city': "L'Aquila", 'nights': 1}""" in done.out
+
+
+def test_a_form_without_fields_and_a_list_have_no_template(ostinato: Ostinato) -> None:
+    for word in ("bag", "list"):
+        shown = ostinato("run", "desk", word, "--session", word).out
+        assert re.search(r"--answer \S+ VALUE\n", shown), shown
+
+
+def test_a_template_is_one_word_of_the_shell_without_hidden_characters(
+    ostinato: Ostinato,
+) -> None:
+    shown = ostinato("run", "desk", "quote").out
+    (line,) = (line for line in shown.splitlines() if "--answer" in line)
+    assert shlex.split(line)[-1] == r"""{"it's": "a\nb $(date) \u202e"}"""
 
 
 def test_a_question_whose_node_failed_is_no_longer_open(ostinato: Ostinato) -> None:
