@@ -139,6 +139,11 @@ class FunctionTool(BaseTool):
             self._signature = Signature(self.func, self.name)
         return self._signature
 
+    @property
+    def ignores_unknown(self) -> bool:
+        """Whether unknown names are dropped: by the function and by the classes of its types."""
+        return True
+
     def find_argument_fault(self, args: dict[str, Any]) -> str:
         """Return why edited arguments do not fit the function; see `BaseTool`.
 

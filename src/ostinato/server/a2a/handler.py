@@ -251,10 +251,11 @@ class A2aHandler:
         if await load_task(self._host, place, invocation) is None:
             raise _not_found()
         pending = await load_pending(self._host, place, invocation)
-        answers: list[tuple[str, Json]] = []
-        for part in message.parts or ():
-            if part.function_response is not None and part.function_response.id:
-                answers.append((part.function_response.id, part.function_response.response or {}))
+        answers: list[tuple[str, Json]] = [
+            (part.function_response.id, part.function_response.response or {})
+            for part in message.parts or ()
+            if part.function_response is not None and part.function_response.id
+        ]
         if not answers:
             if not pending:
                 raise _protocol_error(
