@@ -138,7 +138,7 @@ class _Fit:
         fitted: dict[str, Any] = {}
         unknown: list[str] = []
         for name, item in value.items():
-            wanted = [one for pattern, one in patterns.items() if re.search(pattern, name)]
+            wanted = [one for pattern, one in patterns.items() if _matches(pattern, name)]
             if name in fields:
                 wanted.append(fields[name])
             if not wanted and others is False:
@@ -155,7 +155,7 @@ class _Fit:
     def _fit_list(self, value: list[Any], schema: dict[str, Any], place: str) -> list[Any]:
         first, rest = schema.get("prefixItems"), schema.get("items")
         if isinstance(rest, list):  # before draft 2020-12
-            first, rest = rest, schema.get("additionalItems")
+            first, rest = cast("list[Any]", rest), schema.get("additionalItems")
         each: list[Any] = [*(first or ())]
         return [
             self.fit_value(item, each[at] if at < len(each) else rest, f"{place}[{at}]")
@@ -184,6 +184,13 @@ class _Fit:
         if kind == "integer" and isinstance(value, float):
             return value.is_integer() and not self._strict
         return isinstance(value, _TYPES.get(kind, (object,)))
+
+
+def _matches(pattern: str, name: str) -> bool:
+    try:
+        return re.search(pattern, name) is not None
+    except re.error:  # a pattern of another language
+        return False
 
 
 def _parse_json(text: str) -> Any:

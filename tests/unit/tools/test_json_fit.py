@@ -157,6 +157,7 @@ OUTSIDE: dict[str, Any] = {
             "patternProperties": {"^n_": {"type": "integer"}},
             "additionalProperties": {"type": "string"},
         },
+        "foreign": {"patternProperties": {r"^\p{L}": {"type": "integer"}}},
         "only": {"patternProperties": {"^n_": True}, "additionalProperties": False},
         "pair": {"prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
         "old": {"items": [{"type": "integer"}], "additionalItems": {"type": "string"}},
@@ -213,7 +214,7 @@ def test_a_schema_from_outside_is_checked_in_all_its_parts(
     "args",
     [
         {"plain": {"n": 1, "m": "1"}, "more": 1, "closed": {"n": 1}},
-        {"marked": {"n_a": 1, "b": "x"}, "only": {"n_a": "1"}},
+        {"marked": {"n_a": 1, "b": "x"}, "only": {"n_a": "1"}, "foreign": {"a": 1}},
         {"pair": [1, "a"], "old": [1, "a"], "just": [1]},
         {"ref": 1, "ref_in": {"n": 1, "m": 2}, "all": {"n": 1, "m": 2}, "one": {"m": "1"}},
     ],
