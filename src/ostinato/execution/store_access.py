@@ -89,7 +89,7 @@ async def import_events(
 async def withdraw_lost_requests(
     service: BaseSessionService, session: Session, call_ids: Iterable[str | None]
 ) -> None:
-    """Withdraw requests whose events are deleted from the store: nobody can answer them any more.
+    """Withdraw requests whose events are deleted from the store, so that no answer can reach them.
 
     Args:
       service: the store of the session.

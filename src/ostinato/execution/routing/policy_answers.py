@@ -60,7 +60,7 @@ def find_payload_fault(question: Mapping[str, Any], answer: auth.ToolConfirmatio
 def find_unknown_field(
     tool: BaseTool, record: EventRecord, question: Mapping[str, Any], answer: auth.ToolConfirmation
 ) -> str:
-    """Return why a payload says nothing to whoever asks; empty if it does.
+    """Return why a payload says nothing to the policy or tool that asks; empty if it does.
 
     Only what a policy or `require_confirmation` asks is checked: a tool that asks by itself, or
     whose code reads the answer, may take any payload.
