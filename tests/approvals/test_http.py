@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -165,6 +168,25 @@ async def test_a_decision_for_a_call_that_is_not_open_is_a_404(desk: Served) -> 
     answer = await desk.ask("POST", path, {"action": "approve"})
     assert (answer.status_code, answer.json()["error"]["type"]) == (404, "RequestWithdrawnError")
     assert await payments(desk) == []
+
+
+@pytest.mark.parametrize("way", ["decision", "run"])
+async def test_a_call_whose_events_were_deleted_leaves_the_list_with_its_404(
+    serve: Any, tmp_path: Path, way: str
+) -> None:
+    async with serve() as one:
+        call = (await asked(one))["callId"]
+    with closing(sqlite3.connect(tmp_path / "sessions.db")) as db, db:
+        db.execute("DELETE FROM events")
+    async with serve() as two:
+        assert len((await two.ask("GET", "/apps/desk/approvals")).json()["approvals"]) == 1
+        if way == "run":
+            answer = await two.ask("POST", "/run", answer_of(call, {"confirmed": True}))
+        else:
+            path = f"{BASE}/s/approvals/{call}"
+            answer = await two.ask("POST", path, {"action": "approve"})
+        assert (answer.status_code, answer.json()["error"]["type"]) == (404, "CallNotOpenError")
+        assert (await two.ask("GET", "/apps/desk/approvals")).json()["approvals"] == []
 
 
 @pytest.mark.parametrize("route", ["/run", "/run_sse"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.errors import CallNotOpenError
 from ostinato.events import Event
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite import sqlite_requests as requests
@@ -126,6 +127,30 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         return
     with new_database(request.param) as made:
         yield made
+
+
+async def test_an_answer_to_a_call_whose_events_were_deleted_takes_it_out_of_the_inbox(
+    url: str,
+) -> None:
+    store = DatabaseSessionService(url)
+    asked = await Desk(store).ask()
+    await store.close()
+    execute(url, "DELETE FROM events")
+    store = DatabaseSessionService(url)
+    desk = Desk(store, "Done.")
+    assert len((await store.open_requests("desk")).requests) == 1
+    refused = await desk.outcome(decide(asked))
+    assert type(refused) is CallNotOpenError
+    assert (await store.open_requests("desk")).requests == []
+    assert desk.paid == []
+    await store.close()
+
+
+async def test_a_request_that_is_said_to_be_lost_stays_if_its_event_is_stored(store: Any) -> None:
+    await fill(store, users=1, each=1)
+    session = await store.get_session(app_name="desk", user_id="u0", session_id="s0")
+    await store.append(session, (), changes=CallChanges(lost=("call-0", "unknown")))
+    assert len((await store.open_requests("desk")).requests) == 1
 
 
 async def test_a_database_of_an_earlier_version_has_its_open_requests_in_the_inbox(

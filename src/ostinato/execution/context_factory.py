@@ -25,6 +25,7 @@ from ..context.services import RunServices
 from ..durable.journal import Journal
 from ..durable.lease import LeaseKeeper, keeper_of
 from ..errors import (
+    CallNotOpenError,
     InputValidationError,
     LeaseLostError,
     NothingToResumeError,
@@ -37,7 +38,7 @@ from ..sessions.log.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.log.history import is_imported
 from ..sessions.log.resume import waits_for_answer
 from ..sessions.session import Session, log_of
-from ..sessions.store.durable_store import Fence, InboxMessage, Lease, Place
+from ..sessions.store.durable_store import CallAnswer, Fence, InboxMessage, Lease, Place
 from ..sessions.store.keyed_requests import check_begun
 from ..tools import policy
 from ..workflow.requests import check_answers
@@ -57,7 +58,7 @@ from .routing.task_choice import (
 )
 from .run_deps import DepsSource
 from .run_request import RunRequest
-from .store_access import StoreAccess
+from .store_access import StoreAccess, withdraw_lost_requests
 from .tree_digest import tree_digest
 from .turn import Turn
 
@@ -175,7 +176,7 @@ class ContextFactory:
         request = turn.request
         new_message = request.message or types.Content()
         if request.answers_calls:
-            turn.answers = read_answers(log_of(session), new_message, request.id)
+            turn.answers = await self._read_answers(session, turn, new_message)
         answered, target = self.find_target(request, session, new_message)
         if answered is not None:
             self._check_graphs(log_of(session), new_message, answered, request)
@@ -296,7 +297,7 @@ class ContextFactory:
             if message is None:
                 await run_shielded(self._take_over(ctx, session, turn, sealing))
             else:
-                turn.answers = read_answers(log_of(session), message, turn.request.id)
+                turn.answers = await self._read_answers(session, turn, message)
                 answered = answered_call(session, message)
                 if answered is not None:
                     check_answers(log_of(session), message)
@@ -452,6 +453,18 @@ class ContextFactory:
         await _commit_answers(ctx, turn, event, (*sealing, event, *closed.events))
         return closed.is_all
 
+    async def _read_answers(
+        self, session: Session, turn: Turn, message: types.Content
+    ) -> list[CallAnswer]:
+        """Return the answers in a message; see `read_answers`."""
+        try:
+            return read_answers(log_of(session), message, turn.request.id)
+        except CallNotOpenError:
+            given = [part.function_response for part in message.parts or ()]
+            call_ids = [one.id for one in given if one is not None]
+            await withdraw_lost_requests(self.store.service, session, call_ids)
+            raise
+
     async def _check_tools(
         self, ctx: InvocationContext, turn: Turn, message: types.Content
     ) -> None:
@@ -495,7 +508,7 @@ class ContextFactory:
             return
         if request.once and check_begun(log, request.id, request.digests):
             return
-        turn.answers = read_answers(log, request.message, request.id)
+        turn.answers = await self._read_answers(session, turn, request.message)
         if turn.answers:
             check_answers(log, request.message)
             answered = answered_call(session, request.message)

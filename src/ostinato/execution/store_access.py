@@ -6,7 +6,7 @@ It uses `DurableStore` if the service implements it, else the public port.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,11 +25,10 @@ from ..sessions.log.call_requests import is_node_failure, note_requests
 from ..sessions.log.history import mark_imported
 from ..sessions.log.resume import SEALED
 from ..sessions.session import Session, log_of
-from ..sessions.store.durable_store import LOCAL_FENCE
+from ..sessions.store.durable_store import LOCAL_FENCE, CallChanges
 
 if TYPE_CHECKING:
     from ..sessions.store.durable_store import (
-        CallChanges,
         Claim,
         DurableStore,
         Fence,
@@ -85,6 +84,22 @@ async def import_events(
             await service.append_event(session, event)
     elif marked:
         await durable.append(session, marked)
+
+
+async def withdraw_lost_requests(
+    service: BaseSessionService, session: Session, call_ids: Iterable[str | None]
+) -> None:
+    """Withdraw requests whose events are deleted from the store, so that no answer can reach them.
+
+    Args:
+      service: the store of the session.
+      session: the session.
+      call_ids: the calls of answers that are refused. One whose event is stored stays.
+    """
+    log, durable = log_of(session), durable_store(service)
+    lost = [one for one in call_ids if one and log.find_call(one) is None]
+    if durable is not None and lost:
+        await durable.append(session, (), changes=CallChanges(lost=lost))
 
 
 class StoreAccess:

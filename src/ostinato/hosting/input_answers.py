@@ -60,9 +60,8 @@ def open_requests(pending: Iterable[Pending]) -> list[Pending]:
 
 
 def _fit_answer(pending: Pending, response: dict[str, Any]) -> Any:
-    is_form = bool((pending.call.args or {}).get("functionCallId"))
     try:
-        return parse_answer(response, pending.response_schema, is_bounded=is_form)
+        return parse_answer(response, pending.response_schema)
     except ValueError as error:
         problem = f"The answer does not match the requested schema: {error}."
     except (AttributeError, KeyError, TypeError, RecursionError):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 from .. import _clock, types
-from ..errors import AlreadyExistsError, SessionNotFoundError
+from ..errors import AlreadyExistsError, InvalidAnswerError, SessionNotFoundError
 from ..events.event import Event
 from ..events.pending import Pending
 from ..execution.store_access import import_events
@@ -226,27 +226,32 @@ async def load_pending(host: Host, place: Place) -> list[Pending]:
 
 
 async def build_answers(
-    host: Host, place: Place, answers: Mapping[str, Any], where: str
+    host: Host, place: Place, answers: Iterable[tuple[str, Any]], where: str
 ) -> types.Content:
     """Return the message that answers open calls.
 
     Args:
       host: the server's host.
       place: the session.
-      answers: the answers, by the id of the call.
+      answers: all answers of the request, each with the id of its call.
       where: the field of the request, for the error.
 
     Raises:
       CallNotOpenError: a call does not exist. A call that was answered before is refused when the
         message runs.
+      InvalidAnswerError: two answers are for one call, even if they are equal.
       Problem: the answer to an approval has no decision.
       SessionNotFoundError: the session does not exist.
     """
-    parts: list[types.Part] = []
-    for wanted, value in answers.items():
+    parts: dict[str, types.Part] = {}
+    for wanted, value in answers:
         one = (await host.waiting.find_call(place, wanted)).pending
-        parts.append(one.answer(_call_response(one, value, where)))
-    return types.Content(role="user", parts=parts)
+        if wanted in parts:
+            raise InvalidAnswerError(
+                f"{where}: call {wanted!r} ({one.tool}) is answered twice. Send one answer."
+            )
+        parts[wanted] = one.answer(_call_response(one, value, where))
+    return types.Content(role="user", parts=[*parts.values()])
 
 
 async def build_text_answer(host: Host, place: Place, words: str) -> types.Content | None:

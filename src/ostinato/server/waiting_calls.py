@@ -11,7 +11,7 @@ from ..errors import CallNotOpenError, SessionNotFoundError
 from ..events.event import Event, NodeInfo
 from ..events.pending import Pending, pending_calls
 from ..events.tool_origin import TOOL_ORIGINS
-from ..execution.store_access import durable_store
+from ..execution.store_access import durable_store, withdraw_lost_requests
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.log.call_requests import (
     call_requests,
@@ -137,7 +137,14 @@ class WaitingCalls:
                 one = _to_waiting_call(OpenRequest(place, request))
                 if one and wanted == one.pending.call.id:
                     return one
+        await self._withdraw_lost(place, wanted)
         raise CallNotOpenError(f"No call {wanted!r} waits in this session.")
+
+    async def _withdraw_lost(self, place: Place, call_id: str) -> None:
+        durable = durable_store(self._service)
+        session = await durable.open_session(**place._asdict()) if durable is not None else None
+        if session is not None:
+            await withdraw_lost_requests(self._service, session, (call_id,))
 
     async def load_calls(self, place: Place) -> list[WaitingCall]:
         """Return the open calls of a session, oldest first.

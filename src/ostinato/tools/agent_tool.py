@@ -103,6 +103,11 @@ class AgentTool(BaseTool):
         """The agent that runs."""
         return ToolOrigin("agent", self.agent.name)
 
+    @property
+    def ignores_unknown(self) -> bool:
+        """Whether unknown names are dropped: the agent gets the fields of its input schema."""
+        return True
+
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
         """Make the tool, and the agent that the file names; see BaseTool."""

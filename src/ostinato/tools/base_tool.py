@@ -122,6 +122,12 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
             self.defer = True
 
     @property
+    def ignores_unknown(self) -> bool:
+        """Whether what reads the arguments drops names that its schema does not have, as classes
+        do by default. A person's edit must not have such names."""
+        return False
+
+    @property
     def tool_origin(self) -> ToolOrigin | None:
         """Where the tool comes from if it is not code of the program; None for a function."""
         return None
@@ -192,7 +198,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         if not isinstance(schema, dict):
             return ""
         try:
-            check_schema(args, cast("dict[str, Any]", schema), "args")
+            given = cast("dict[str, Any]", schema)
+            check_schema(args, given, "args", names_all=self.ignores_unknown)
         except ValueError as error:
             return str(error)
         return ""

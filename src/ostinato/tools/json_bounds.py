@@ -1,4 +1,4 @@
-"""Bounds, formats and patterns of JSON schemas, checked in the values that a person answers.
+"""Bounds, formats and patterns of JSON schemas, checked in what people answer and edit.
 
 A schema may come from a server or a model. What makes no sense in it is ignored, and so is a
 pattern whose search could take long: the author of the schema judges then.
@@ -22,11 +22,11 @@ _UNBOUNDED = re.compile(r"\)[*+?{]|\(\?")  # a repeated group, or one that looks
 
 
 def check_bounds(value: Any, schema: Mapping[str, Any], what: str) -> None:
-    """Check that a value, whose types fit a schema, keeps to its bounds, formats and patterns.
+    """Check that a value, whose type fits a schema, keeps to its bounds, format and pattern.
 
     Args:
       value: the value.
-      schema: its JSON schema; references and choices are not followed.
+      schema: its JSON schema; only what it says of the value itself counts.
       what: what the value is, for the error.
 
     Raises:
@@ -42,12 +42,6 @@ def check_bounds(value: Any, schema: Mapping[str, Any], what: str) -> None:
     elif isinstance(value, list):
         items = cast("list[Any]", value)
         _check_length(items, schema, what, ("minItems", "maxItems", "items"))
-        for number, item in enumerate(items):
-            check_bounds(item, _dict_of(schema.get("items")), f"{what}[{number}]")
-    elif isinstance(value, dict):
-        fields = _dict_of(schema.get("properties"))
-        for name, item in cast("dict[str, Any]", value).items():
-            check_bounds(item, _dict_of(fields.get(name)), f"{what}.{name}")
 
 
 def _check_number(value: float, schema: Mapping[str, Any], what: str) -> None:
@@ -85,11 +79,11 @@ def _check_text(value: str, schema: Mapping[str, Any], what: str) -> None:
         fits = False
     if not fits:
         raise ValueError(f"{what} is not in the format {name!r}")
-    if isinstance(pattern, str) and not _matches(pattern, value):
+    if isinstance(pattern, str) and not matches(pattern, value):
         raise ValueError(f"{what} does not match the pattern {pattern[:100]!r}")
 
 
-def _matches(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool:
     """Return whether a pattern is found in a text; True if the search could take long.
 
     Python's search backtracks. Without repeated groups it takes no more paths than the choices of
@@ -111,10 +105,6 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _dict_of(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _is_date(text: str) -> bool:

@@ -17,7 +17,7 @@ from ostinato.sessions.store.durable_store import Place
 from tests.unit.server.conftest import Serve, Served, listening
 
 FLOW = """
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ostinato.events.request_input import RequestInput
 from ostinato.tools import FunctionTool
@@ -31,7 +31,13 @@ class Trip(BaseModel):
     nights: int
 
 
-SCHEMAS = {"allow": bool, "trip": Trip, "word": str, "number": int, "open": None}
+class Refund(BaseModel):
+    amount: int = Field(ge=0)
+
+
+SCHEMAS = {
+    "allow": bool, "trip": Trip, "word": str, "number": int, "open": None, "refund": Refund
+}
 
 
 def begin(node_input: str) -> str:
@@ -118,6 +124,15 @@ async def test_a_run_with_an_answer_of_the_wrong_type_is_told_why(asker: Served)
     assert (refused.status_code, error["type"]) == (400, "InvalidAnswerError")
     assert "ValueError" not in error["message"]
     assert "the answer" in error["message"].partition("its schema: ")[2]
+
+
+async def test_an_answer_beyond_its_bounds_leaves_the_question_open(asker: Served) -> None:
+    (waiting,) = await asked(asker, "refund")
+    status, body = await decided(asker, waiting["callId"], action="result", result={"amount": -1})
+    assert (status, body["error"]["type"]) == (400, "InvalidAnswerError")
+    assert "minimum" in body["error"]["message"]
+    status, _ = await decided(asker, waiting["callId"], action="result", result={"amount": 3})
+    assert status == 202
 
 
 def _said(text: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ostinato.tools.json_bounds import check_bounds
+from ostinato.tools.json_fit import check_schema
 
 
 @pytest.mark.parametrize(
@@ -21,8 +22,6 @@ from ostinato.tools.json_bounds import check_bounds
         ({"maxLength": 2}, "ab", "abc"),
         ({"minItems": 1}, ["a"], []),
         ({"maxItems": 1}, ["a"], ["a", "b"]),
-        ({"items": {"maximum": 5}}, [5], [5, 6]),
-        ({"properties": {"a": {"properties": {"b": {"minimum": 1}}}}}, {"a": {}}, {"a": {"b": 0}}),
         ({"format": "date"}, "2026-11-24", "20261124"),
         ({"format": "date"}, "2024-02-29", "2026-02-29"),
         ({"format": "date-time"}, "2026-11-24T10:00:00Z", "2026-11-24"),
@@ -37,6 +36,25 @@ def test_a_value_keeps_to_its_schema(schema: dict[str, Any], fitting: Any, unfit
     check_bounds(fitting, schema, "it")
     with pytest.raises(ValueError, match=r"^it"):
         check_bounds(unfit, schema, "it")
+
+
+_LEAST = {"$defs": {"least": {"minimum": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "unfit"),
+    [
+        ({"items": {"maximum": 5}}, [5], [5, 6]),
+        ({"properties": {"a": {"properties": {"b": {"minimum": 1}}}}}, {"a": {}}, {"a": {"b": 0}}),
+        ({"properties": {"a": {"$ref": "#/$defs/least"}}, **_LEAST}, {"a": 1}, {"a": 0}),
+        ({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}, None, 0),
+        ({"additionalProperties": {"maxLength": 1}}, {"a": "b"}, {"a": "bc"}),
+    ],
+)
+def test_nested_values_keep_to_their_schemas(schema: dict[str, Any], fitting: Any, unfit: Any):
+    check_schema(fitting, schema, "it")
+    with pytest.raises(ValueError, match=r"^it"):
+        check_schema(unfit, schema, "it")
 
 
 @pytest.mark.parametrize(

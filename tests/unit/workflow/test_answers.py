@@ -58,6 +58,7 @@ def test_answers_that_fit(response: Any, schema: Any, expected: Any) -> None:
         (True, {"type": "integer"}, "not of type integer"),
         ("c", {"enum": ["a", "b"]}, "not one of"),
         (1, {"const": 2}, "not 2"),
+        (-1, {"type": "integer", "minimum": 0}, "less than the minimum of 0"),
         ({"legs": [{"days": 1}]}, TRIP, r"the answer\.legs\[0\] lacks city"),
         ({"a": 1}, {"type": "object", "additionalProperties": False}, "may not have"),
         (1, {"anyOf": [{"type": "string"}, {"type": "null"}]}, "string.*null"),

@@ -209,10 +209,8 @@ def _find_fault(request: CallRequest, response: dict[str, Any], arguments: dict[
         elif request.kind == "credential":
             if response != DECLINED:
                 _read_credential(response)
-        else:
-            is_form = bool(arguments.get("functionCallId"))
-            if not (is_form and response == DECLINED):
-                parse_answer(response, arguments.get("response_schema"), is_bounded=is_form)
+        elif not (response == DECLINED and arguments.get("functionCallId")):
+            parse_answer(response, arguments.get("response_schema"))
     except ValueError as error:
         return _first_fault(error)
     return ""
@@ -326,13 +324,12 @@ def _check_decision(
       decision: the person's decision.
       edited: the edited arguments, if there are any.
     """
-    fault = ""
-    if is_policy_question(record, read_question(request)[0].args or {}):
-        fault = find_unknown_field(tool, decision)
+    question = read_question(request)[0].args or {}
+    fault = find_unknown_field(tool, record, question, decision)
     if fault:
         raise InvalidAnswerError(
-            f"The answer to call {request.call_id!r}, by which a policy asks about tool "
-            f"{tool.name!r}, cannot be used: {fault}. The call stays open."
+            f"The answer to call {request.call_id!r}, which asks about tool {tool.name!r}, cannot "
+            f"be used: {fault}. The call stays open."
         )
     fault = "" if edited is None else tool.find_argument_fault(edited)
     if fault:

@@ -251,10 +251,11 @@ class A2aHandler:
         if await load_task(self._host, place, invocation) is None:
             raise _not_found()
         pending = await load_pending(self._host, place, invocation)
-        answers: Json = {}
-        for part in message.parts or ():
-            if part.function_response is not None and part.function_response.id:
-                answers[part.function_response.id] = part.function_response.response or {}
+        answers: list[tuple[str, Json]] = [
+            (part.function_response.id, part.function_response.response or {})
+            for part in message.parts or ()
+            if part.function_response is not None and part.function_response.id
+        ]
         if not answers:
             if not pending:
                 raise _protocol_error(
@@ -265,7 +266,7 @@ class A2aHandler:
                     "InvalidParamsError", "Several calls wait: answer them by id."
                 )
             words = "".join(part.text or "" for part in message.parts or ())
-            answers[pending[0].call.id or ""] = _answer_from_text(pending[0], words)
+            answers = [(pending[0].call.id or "", _answer_from_text(pending[0], words))]
         return await build_answers(self._host, place, answers, "message")
 
     async def _wait_for_invocation(self, run: Run) -> str:

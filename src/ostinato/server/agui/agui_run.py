@@ -95,15 +95,15 @@ async def _new_message(
 
     Raises:
       CallNotOpenError: a result answers a call that was never made.
+      InvalidAnswerError: two new results or answers are for one call.
     """
     answers = body.call_results()
     if answers:
         known = {one.id for event in session.events for one in event.get_function_responses()}
-        answers = {call_id: value for call_id, value in answers.items() if call_id not in known}
-    if body.resume:
-        for one in body.resume:
-            found = await call.host.waiting.find_call(place, one.interrupt_id)
-            answers[one.interrupt_id] = one.call_response(found.pending)
+        answers = [one for one in answers if one[0] not in known]
+    for one in body.resume or ():
+        found = await call.host.waiting.find_call(place, one.interrupt_id)
+        answers.append((one.interrupt_id, one.call_response(found.pending)))
     words = body.new_parts()
     if answers:
         message = await build_answers(call.host, place, answers, "resume")

@@ -148,7 +148,11 @@ class Resume(WireRecord):
     payload: Any = None
 
     def call_response(self, pending: Pending) -> dict[str, Any]:
-        """Return the response to the call."""
+        """Return the response to the call.
+
+        Raises:
+          Problem: the payload says a thing twice.
+        """
         approval = pending.kind == "approval"
         if self.status == "cancelled":
             return {"confirmed": False} if approval else {"status": "cancelled"}
@@ -159,6 +163,11 @@ class Resume(WireRecord):
         if approval:
             for theirs, ours in (("approved", "confirmed"), ("editedArgs", "args")):
                 if theirs in found:
+                    if ours in found:
+                        raise invalid_input(
+                            f"resume: the answer to {self.interrupt_id!r} has both {theirs!r} and "
+                            f"{ours!r}. Send one of them."
+                        )
                     found[ours] = found.pop(theirs)
         return found
 
@@ -228,13 +237,13 @@ class RunAgentInput(WireRecord):
             return ""
         return "\n\n".join(part.text or "" for part in parts)
 
-    def call_results(self) -> dict[str, Any]:
-        """Return the call results after the last answer, by the call's id."""
-        return {
-            one.tool_call_id: one.call_result()
+    def call_results(self) -> list[tuple[str, Any]]:
+        """Return the call results after the last answer, each with its call's id."""
+        return [
+            (one.tool_call_id, one.call_result())
             for one in self.messages[self._last_answer() + 1 :]
             if one.role == "tool" and one.tool_call_id is not None
-        }
+        ]
 
     def _last_answer(self) -> int:
         """Return the index of the last answer."""

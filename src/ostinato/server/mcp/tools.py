@@ -151,10 +151,10 @@ class McpTools:
                 return self._tool_result(place, text, pending)
             if not context.session.can_send_request:
                 return _request_input(place, asks)
-            answers: dict[str, Any] = {}
+            answers: list[tuple[str, Any]] = []
             for one in asks:
                 decision = await context.session.elicit_form(_approval_question(one), _APPROVAL)
-                answers[one.call.id or ""] = _read_decision(decision)
+                answers.append((one.call.id or "", _read_decision(decision)))
             message = await build_answers(self._host, place, answers, params.name)
 
     def _session_id(self, context: Any, arguments: dict[str, Any]) -> str:
@@ -175,7 +175,7 @@ class McpTools:
             raise NotFoundError("The request to resume does not exist.")
         place = check_place(Place(app, USER, names[0]))
         decisions: dict[str, Any] = params.input_responses or {}
-        answers = {call: _read_decision(one) for call, one in decisions.items()}
+        answers = [(call, _read_decision(one)) for call, one in decisions.items()]
         return place, await build_answers(self._host, place, answers, params.name)
 
     async def _follow_run(self, context: Any, run: Run) -> str:

@@ -197,14 +197,14 @@ async def _find_waiting_session(
     if len(results) < len(new):
         raise invalid_input("Send call results without other messages.")
     places: set[Place] = set()
-    answers: dict[str, Any] = {}
+    answers: list[tuple[str, str]] = []
     for one in results:
         names = unpack_id(_CALL, one.tool_call_id or "", 3)
         if names is None:
             raise invalid_input("messages: the tool_call_id does not exist.")
         check_user(body.safety_identifier or body.user, names[0])
         places.add(Place(app.name, names[0], names[1]))
-        answers[names[2]] = one.plain_text()
+        answers.append((names[2], one.plain_text()))
     if len(places) != 1:
         raise invalid_input("messages: the calls belong to several sessions.")
     place = places.pop()

@@ -127,15 +127,15 @@ class ResponsesRequest(BaseModel):
             if isinstance(one, InputMessage)
         ]
 
-    def call_results(self) -> dict[str, Any]:
-        """Return the call results of the input, by the call's id."""
+    def call_results(self) -> list[tuple[str, str]]:
+        """Return the call results of the input, each with its call's id."""
         if isinstance(self.input, str):
-            return {}
-        return {
-            one.call_id: Message(role="tool", content=one.output).plain_text()
+            return []
+        return [
+            (one.call_id, Message(role="tool", content=one.output).plain_text())
             for one in self.input
             if isinstance(one, CallOutput)
-        }
+        ]
 
 
 async def create_response(call: Call) -> Response:

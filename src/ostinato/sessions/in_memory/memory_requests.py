@@ -42,7 +42,10 @@ class MemoryRequests:
         self._rows: dict[str, StoredRequest] = {}
 
     def apply_changes(self, changes: CallChanges) -> None:
-        """Write what an append changes; `check_answers` has let its answers pass."""
+        """Write what an append changes; `check_answers` has let its answers pass.
+
+        No request is lost here: events are not deleted from memory.
+        """
         for request in changes.asked:
             known = self._rows.get(request.call_id)
             if known is None or known.request.event_id != request.event_id:

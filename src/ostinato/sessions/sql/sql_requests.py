@@ -55,6 +55,16 @@ class SqlRequests:
             await db.execute(self._sql["delete"], {"sid": sid, "call": call_id})
         for call_id in changes.reopened:
             await db.execute(self._sql["answer"], {"sid": sid, "call": call_id, **_OPEN})
+        for call_id in changes.lost:
+            await self._delete_lost(db, {"sid": sid, "call": call_id}, place)
+
+    async def _delete_lost(self, db: AsyncConnection, which: dict[str, Any], place: Place) -> None:
+        """Delete the row of a call if its event is not stored."""
+        row = await fetch_one(db, self._sql["find"], which)
+        if row is not None:
+            names = {**parameters(place), "event": row[0]}
+            if await fetch_one(db, self._sql["event"], names) is None:
+                await db.execute(self._sql["delete"], which)
 
     async def claim_answers(
         self,

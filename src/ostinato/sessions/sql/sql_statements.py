@@ -311,6 +311,7 @@ REQUESTS = {
     "answer": "UPDATE ostinato_requests SET answered = :answered, answer = :answer, "
     f"answered_by = :message {_OF_CALL}",
     "delete": f"DELETE FROM ostinato_requests {_OF_CALL}",
+    "event": "SELECT 1 FROM events WHERE {events} AND {is id event}",
     "release": "UPDATE ostinato_requests SET answered = NULL, answer = NULL, answered_by = NULL "
     f"WHERE {_OF_PLACE} AND answered_by = :message AND NOT EXISTS "
     "(SELECT 1 FROM events WHERE {events} AND invocation_id = :message)",

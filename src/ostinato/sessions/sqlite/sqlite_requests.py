@@ -48,6 +48,12 @@ def apply_changes(db: sqlite3.Connection, sid: int, place: Place, changes: CallC
         db.execute(f"DELETE FROM ostinato_requests {_OF_CALL}", (sid, call_id))
     for call_id in changes.reopened:
         db.execute(f"UPDATE ostinato_requests SET {_OPEN} {_OF_CALL}", (sid, call_id))
+    for call_id in changes.lost:
+        db.execute(
+            f"DELETE FROM ostinato_requests {_OF_CALL} AND NOT EXISTS (SELECT 1 FROM events e "
+            "WHERE e.sid = ostinato_requests.sid AND e.id = ostinato_requests.event_id)",
+            (sid, call_id),
+        )
 
 
 def claim_answers(

@@ -226,12 +226,15 @@ class CallChanges:
       answers: claims, all or none.
       withdrawn: ids of calls that no longer exist, for a rewind hides them.
       reopened: ids of calls whose answer a rewind hides.
+      lost: ids of calls that the log does not have: they no longer exist unless their event is
+        stored, for events may be deleted from a database by SQL.
     """
 
     asked: Sequence[CallRequest] = ()
     answers: Sequence[CallAnswer] = ()
     withdrawn: Sequence[str] = ()
     reopened: Sequence[str] = ()
+    lost: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

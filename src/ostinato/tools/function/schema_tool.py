@@ -91,6 +91,11 @@ class SchemaTool(FunctionTool):
             tool_context=tool_context,
         )
 
+    @property
+    def ignores_unknown(self) -> bool:
+        """Whether unknown names within arguments are dropped: a JSON schema drops none."""
+        return self._schema is None or self._model is not None
+
     def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
         """Return the record that the model makes of the arguments; see `BaseTool`."""
         if self._model is None:

@@ -16,7 +16,6 @@ from ..._log import get_logger
 from ..._optional import need
 from ...auth.tool_confirmation import ToolConfirmation
 from ...events.request_input import TOOL_QUESTION
-from ..json_bounds import check_bounds
 from ..json_fit import fit_schema
 from ..result_limits import without_nul
 from .connection_params import EXTRA
@@ -252,7 +251,6 @@ def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumptio
                 given = given.get(key) if isinstance(given, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             schema = _close_schema(asked.get("requestedSchema")) or {"type": "object"}
             fitting = fit_schema(given, schema, "the answer")
-            check_bounds(fitting, schema, "the answer")
             if SAMPLING not in asked:
                 responses[key]["content"] = fitting
                 continue

@@ -115,6 +115,118 @@ async def test_what_a_policy_does_not_ask_for_is_refused_and_the_call_stays_open
     assert till.paid == [(20, "ann")]
 
 
+class Held(FunctionTool):
+    """A tool of a program that has a `run_async` of its own and reads no answer."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        return await super().run_async(args=args, tool_context=tool_context)
+
+
+@pytest.mark.parametrize("offers", [True, False, None])
+@pytest.mark.parametrize("make", [FunctionTool, Held])
+@pytest.mark.parametrize(
+    ("payload", "named"),
+    [
+        ("x", "no object"),
+        ({"Grant": "session"}, "'Grant'"),
+        ({"grant": "once", "days": 3}, "'days'"),
+    ],
+)
+async def test_a_payload_that_nobody_asks_for_is_refused_though_the_tool_has_a_context(
+    payload: Any, named: str, make: Any, offers: bool | None
+) -> None:
+    paid: list[float] = []
+
+    def pay(amount: float, tool_context: Any) -> str:
+        """Pay somebody."""
+        paid.append(amount)
+        return "paid"
+
+    tool = make(pay, require_confirmation=offers is None)
+    root = Agent(
+        name="clerk", model=ScriptedModel([call("pay", amount=200), "Done."]), tools=[tool]
+    )
+    rules = () if offers is None else (OFFERS if offers else ASKS,)
+    chat = Conversation(App(name="shop", root_agent=root, policy=Policy(rules=rules)))
+    await chat.say("Pay 200")
+    request = chat.pending()[0]
+    with pytest.raises(InvalidAnswerError, match=named):
+        await chat.answer(request, {"confirmed": True, "payload": payload})
+    assert paid == []
+    await chat.answer(request, {"confirmed": True, "payload": {}})
+    assert paid == [200]
+
+
+async def test_a_call_that_no_rule_asks_about_takes_no_grant() -> None:
+    till = Till()
+    model = ScriptedModel([call("pay", amount=200), "Done."])
+    chat = Conversation(Agent(name="clerk", model=model, tools=[asking(till.pay)]))
+    await chat.say("Pay 200")
+    request = chat.pending()[0]
+    with pytest.raises(InvalidAnswerError, match="'payload' holds 'grant'"):
+        await chat.answer(request, {"confirmed": True, "payload": {"grant": "session"}})
+    result, _ = read_result(
+        await chat.answer(request, {"confirmed": False, "payload": {"reason": "No."}})
+    )
+    assert (result["reason"], till.paid) == ("No.", [])
+
+
+def read_days(tool_context: Any) -> Any:
+    return tool_context.tool_confirmation.payload
+
+
+def of_itself(seen: list[Any]) -> Any:
+    """Return a tool that asks in its body, with no payload, and reads one."""
+
+    def pay(amount: float, tool_context: Any) -> str:
+        """Pay somebody."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="How many days?")
+            return "asked"
+        seen.append(tool_context.tool_confirmation.payload)
+        return "paid"
+
+    return pay
+
+
+def by_helper(seen: list[Any]) -> Any:
+    """Return a tool that is asked about by the runtime, and reads the answer in a function."""
+
+    def pay(amount: float, tool_context: Any) -> str:
+        """Pay somebody."""
+        seen.append(read_days(tool_context))
+        return "paid"
+
+    return asking(pay)
+
+
+def by_method(seen: list[Any]) -> Any:
+    """Return a tool of a class of its own that reads the answer."""
+
+    class Reading(FunctionTool):
+        async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+            answer = tool_context.tool_confirmation
+            if answer is not None:
+                seen.append(answer.payload)
+            return await super().run_async(args=args, tool_context=tool_context)
+
+    def pay(amount: float) -> str:
+        """Pay somebody."""
+        return "paid"
+
+    return Reading(pay, require_confirmation=True)
+
+
+@pytest.mark.parametrize("make", [of_itself, by_helper, by_method])
+async def test_a_tool_that_asks_or_reads_the_answer_takes_any_payload(make: Any) -> None:
+    seen: list[Any] = []
+    model = ScriptedModel([call("pay", amount=200), "Waiting.", "Done."])
+    chat = Conversation(Agent(name="clerk", model=model, tools=[make(seen)]))
+    await chat.say("Pay 200")
+    await chat.answer(chat.pending()[0], {"confirmed": True, "payload": {"days": 3}})
+    assert seen == [{"days": 3}]
+
+
 async def test_a_grant_that_the_rule_does_not_offer_is_refused() -> None:
     chat, till = await ask(OFFERS)
     request = chat.pending()[0]

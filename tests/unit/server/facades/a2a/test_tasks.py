@@ -166,6 +166,10 @@ async def test_an_approval_needs_input(peer: Peer, stream: bool) -> None:
         },
         "metadata": {"adk_type": "function_response"},
     }
+    denial = {**response, "data": {**response["data"], "response": {"confirmed": False}}}
+    for two in ((response, denial), (denial, response), (response, response)):
+        with pytest.raises(InvalidParamsError, match=f"{call['data']['id']}.*twice"):
+            await peer.send(*two, stream=stream, taskId=task["id"], contextId="c")
     done = await peer.send(response, stream=stream, taskId=task["id"], contextId="c")
     stored = MessageToDict(await peer.plain.get_task(GetTaskRequest(id=task["id"])))
     assert done[0]["task"]["id"] == task["id"]

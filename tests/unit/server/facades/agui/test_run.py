@@ -116,6 +116,46 @@ async def test_an_approval_is_an_interrupt(
     assert refused.json()["error"]["callId"] == interrupt.id
 
 
+@pytest.mark.parametrize("second", ["message", "resume"])
+@pytest.mark.parametrize("decisions", [(False, True), (True, False), (True, True)])
+async def test_two_answers_to_one_interrupt_are_refused(
+    served: Served, second: str, decisions: tuple[bool, bool]
+) -> None:
+    interrupt = (await told(served, asks("pay")))[-1].outcome.interrupts[0]
+    answers = [
+        {"interruptId": interrupt.id, "status": "resolved", "payload": one} for one in decisions
+    ]
+    body = asks("pay", "", resume=answers)
+    if second == "message":
+        words = f'{{"confirmed": {str(decisions[0]).lower()}}}'
+        message = {"id": "9", "role": "tool", "toolCallId": interrupt.id, "content": words}
+        body = asks("pay", "", resume=answers[1:])
+        body["messages"].append(message)
+    refused = await served.ask("POST", PATH, body)
+    assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidAnswerError")
+    message = refused.json()["error"]["message"]
+    assert interrupt.id in message and "pay" in message and "twice" in message
+    done = await told(served, asks("pay", "", resume=answers[:1]))
+    assert ("paid" in str(done)) == decisions[0]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"approved": False, "confirmed": True},
+        {"approved": True, "editedArgs": {"amount": 1}, "args": {"amount": 2}},
+    ],
+)
+async def test_a_contradictory_answer_to_an_interrupt_is_refused(
+    served: Served, payload: dict[str, Any]
+) -> None:
+    interrupt = (await told(served, asks("pay")))[-1].outcome.interrupts[0]
+    answer = {"interruptId": interrupt.id, "status": "resolved", "payload": payload}
+    refused = await served.ask("POST", PATH, asks("pay", "", resume=[answer]))
+    assert refused.status_code == 400
+    assert interrupt.id in refused.json()["error"]["message"]
+
+
 async def test_a_thread_goes_on_and_is_told(served: Served) -> None:
     await told(served, asks("one"))
     await told(served, asks("one", "You said one", "two"))

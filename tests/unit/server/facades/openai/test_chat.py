@@ -166,6 +166,10 @@ async def test_an_approval_is_a_call_for_the_client(client: AsyncOpenAI, stream:
     yes = {**result, "content": '{"confirmed": true}'}
     with pytest.raises(openai.NotFoundError):
         await said(client, user("pay"), echo, yes, user="eve")
+    no = {**result, "content": '{"confirmed": false}'}
+    for two in ((yes, no), (no, yes), (yes, yes)):
+        with pytest.raises(openai.BadRequestError, match=r"pay.*twice"):
+            await said(client, user("pay"), echo, *two)
     done = await said(client, user("pay"), echo, {**result, "content": '{"confirmed": true}'})
     assert done.choices[0].message.content == "pay done"
     with pytest.raises(openai.ConflictError) as refused:

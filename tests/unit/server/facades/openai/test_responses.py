@@ -81,9 +81,11 @@ async def test_an_approval_is_a_call_for_the_client(client: AsyncOpenAI, stream:
     for output in ("x", '{"confirmed": false, "confirmed": true}', '{"confirmed": 1}'):
         with pytest.raises(openai.BadRequestError, match="confirmed"):
             await respond(client, [{**answer, "output": output}], previous_response_id=first.id)
-    done = await respond(
-        client, [{**answer, "output": '{"confirmed": true}'}], previous_response_id=first.id
-    )
+    yes, no = ({**answer, "output": json.dumps({"confirmed": one})} for one in (True, False))
+    for two in ([yes, no], [no, yes], [yes, yes]):
+        with pytest.raises(openai.BadRequestError, match=f"{call.call_id}.*twice"):
+            await respond(client, two, previous_response_id=first.id)
+    done = await respond(client, [yes], previous_response_id=first.id)
     assert done.output_text == "pay done"
 
 
