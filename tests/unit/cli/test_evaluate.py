@@ -317,6 +317,46 @@ def test_a_session_becomes_a_case(shop: Path, capsys: Any) -> None:
     assert main(["eval", "add", "s1"]) == 2
 
 
+ASKING_AGENT = """
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+from ostinato.tools import FunctionTool
+
+
+def big(amount: int) -> str:
+    return "moved"
+
+
+def answer(request):
+    part = request.contents[-1].parts[-1]
+    if part.function_response:
+        return f"done {part.function_response.response}"
+    return call("big", amount=5) if part.text.startswith("big") else part.text
+
+
+tool = FunctionTool(big, require_confirmation=True)
+root_agent = Agent(name="echo", model=FunctionModel(answer), tools=[tool])
+"""
+
+
+def test_a_turn_with_an_approval_becomes_a_turn_up_to_the_question(shop: Path, capsys: Any) -> None:
+    (shop / "agent.py").write_text(ASKING_AGENT)
+    run = ["run", str(shop), "--session", "s1"]
+    assert main([*run, "hello"]) == main([*run, "big one"]) == 0
+    (call_id,) = set(re.findall(r"--approve (\S+)", capsys.readouterr().out))
+    assert main([*run, "--approve", call_id]) == main([*run, "bye"]) == 0
+    assert "moved" in capsys.readouterr().out
+    file = shop / "from.evalset.json"
+    assert main(["eval", "add", "s1", "--to", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "with 3 turns" in shown
+    assert "turn 2 ('big one') ends before the answer to big;" in shown
+    (found,) = load_eval_set_from_file(str(file), "x").eval_cases
+    turns = found.conversation or []
+    assert [one.user_content.parts[0].text for one in turns] == ["hello", "big one", "bye"]
+    assert main(["eval", str(shop), "from"]) == 0
+
+
 def test_eval_sets_are_created_and_filled(shop: Path, tmp_path: Path, capsys: Any) -> None:
     assert main(["eval_set", "create", str(shop), "new"]) == 0
     assert main(["eval_set", "create", str(shop), "new"]) == 2
