@@ -122,6 +122,18 @@ def test_the_files_as_they_are_now_are_the_head_of_an_open_range(
     assert "+Serve now." in capsys.readouterr().out
 
 
+def test_an_eval_set_that_is_gone_could_not_run(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.agent / "s.evalset.json").unlink()
+    words = ["diff", "main..", str(repository.agent)]
+    assert main(words) == 2
+    shown = capsys.readouterr()
+    assert "Eval sets that are gone, and did not run: s.evalset.json." in shown.out
+    assert "shop_diffed/s.evalset.json. Restore them" in shown.err
+    assert main([*words, "--no-eval"]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -50,6 +50,7 @@ class BehaviourReport:
       unchanged: the names of the others.
       touched: whether files in the agent's folder changed.
       evaluation: the cases at the new commit, compared with the old one; None if none ran.
+      gone_sets: the files of eval sets that only the old commit has.
       replay: recorded invocations at both commits; None if none ran.
     """
 
@@ -58,6 +59,7 @@ class BehaviourReport:
     unchanged: list[str]
     touched: bool = False
     evaluation: EvaluationReport | None = None
+    gone_sets: list[str] = field(default_factory=list[str])
     replay: ReplayReport | None = None
 
     @property
@@ -135,6 +137,11 @@ def format_behaviour(title: str, reports: list[BehaviourReport]) -> str:
     lines = [f"## Behaviour of agents, `{title}`", ""]
     for report in reports:
         lines += [f"### {report.agent}", "", *_format_changes(report)]
+        if report.gone_sets:
+            lines += [
+                f"Eval sets that are gone, and did not run: {', '.join(report.gone_sets)}.",
+                "",
+            ]
         if report.evaluation is not None:
             lines += [_demote(format_evaluation(report.evaluation)), ""]
         if report.replay is not None:
