@@ -298,6 +298,40 @@ def test_an_interrupt_keeps_the_results(
     assert len(json.loads(file.read_text())["eval_case_results"]) == 1
 
 
+STOPPED_AGENT = """
+import signal
+
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel
+
+
+def answer(request):
+    said = request.contents[-1].parts[-1].text
+    if said == "block":
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    return said
+
+
+root_agent = Agent(name="echo", model=FunctionModel(answer))
+"""
+
+
+def test_cases_that_ended_before_one_that_blocks_are_kept(shop: Path, capsys: Any) -> None:
+    (shop / "agent.py").write_text(STOPPED_AGENT)
+    cases = [case("a", "hi", "hi"), case("b", "ho", "ho"), case("c", "block", "-")]
+    file = write_set(shop / "blocked.evalset.json", *cases)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["eval", str(shop), file, "--parallelism", "1"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "1 of 3 runs did not end." in capsys.readouterr().out
+    (stored,) = (shop / ".adk" / "eval_history").iterdir()
+    results = json.loads(stored.read_text())["eval_case_results"]
+    assert [one["eval_id"] for one in results] == ["a", "b"]
+
+
 def test_a_session_becomes_a_case(shop: Path, capsys: Any) -> None:
     assert main(["run", str(shop), "hello", "--session", "s1"]) == 0
     assert main(["run", str(shop), "again", "--session", "s1"]) == 0
