@@ -208,9 +208,9 @@ def test_markdown_has_a_row_for_each_case() -> None:
     report = report_of(*MIXED)
     report.compare([result_of("good", PASSED), result_of("left | out", PASSED)])
     text = format_markdown(report)
-    assert "| set: good | ✅ 2/2 | 1 | same |" in text
-    assert "| set: flaky | ❌ 1/2 | 0.625 | new |" in text
-    assert "- set: left | out" in text
+    assert "| `set: good` | ✅ 2/2 | 1 | same |" in text
+    assert "| `set: flaky` | ❌ 1/2 | 0.625 | new |" in text
+    assert "- `set: left | out`" in text
 
 
 def test_html_is_one_page_and_escapes() -> None:
@@ -220,3 +220,14 @@ def test_html_is_one_page_and_escapes() -> None:
     assert "RuntimeError: &lt;no&gt;" in text
     for outside in ("<script", "http://", "https://", "<link", "src="):
         assert outside not in text
+
+
+def test_names_of_others_are_no_markup() -> None:
+    name = "![x](http://e/x.png) \u202e|\n```\n# h @admin"
+    report = report_of(result_of(name, FAILED))
+    report.compare([result_of(f"{name}2", PASSED)])
+    text, shown = format_markdown(report), "![x](http://e/x.png) \\u202e| ``` # h @admin"
+    assert "| ````set: {}```` | ❌ |".format(shown.replace("|", "\\|")) in text
+    assert f"\n## ````{shown}````\n\n````text\n" in text and text.count("\n````\n") == 1
+    assert f"\n- ````set: {shown}2````\n" in text
+    assert "\u202e" not in text + format_html(report)
