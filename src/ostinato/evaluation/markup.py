@@ -38,7 +38,7 @@ def quote(text: str, most: int | None = None) -> str:
       text: any text.
       most: characters to show; None for all.
     """
-    line = reveal(" ".join(text.split()))
+    line = " ".join(reveal(text).split())
     if most is not None and len(line) > most:
         line = f"{line[: most - 1]}…"
     if not line:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import asyncio
 import concurrent.futures
 import inspect
@@ -27,7 +26,7 @@ _PROCESS_EVENTS = (
 # Python 3.11 has no audit event for a thread, and a process may be started without one.
 _STARTS = (
     (threading.Thread, "start", "a thread"),
-    (_thread, "start_new_thread", "a thread"),
+    (sys.modules["_thread"], "start_new_thread", "a thread"),
     (concurrent.futures.ThreadPoolExecutor, "submit", "a thread"),
     (multiprocessing.process.BaseProcess, "start", "a process"),
 )

@@ -35,6 +35,7 @@ def test_hidden_characters_are_shown_as_escapes(text: str, shown: str) -> None:
         ("a\\|b", "`a\\|b`", "`a\\u005c\\|b`"),
         ("a\\", "`a\\`", None),
         ("  \n", "", None),
+        ("a\u2028b\x85c\td", "`a\\u2028b\\u0085c d`", None),
         ("\u202e|", "`\\u202e|`", "`\\u202e\\|`"),
     ],
 )

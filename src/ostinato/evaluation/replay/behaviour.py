@@ -166,7 +166,7 @@ def _format_changes(report: BehaviourReport) -> list[str]:
         lines += [f"Unchanged: {', '.join(map(quote, report.unchanged))}.", ""]
     for one in report.changes:
         if one.diff:
-            name = escape_html(" ".join(one.name.split()))
+            name = " ".join(escape_html(one.name).split())
             lines += _fold(f"<code>{name}</code>: request before and after", one.diff)
     return lines
 

@@ -122,8 +122,7 @@ def simulate(
       faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
       host_actions: async functions of a `Host` by name, such as a rewind or an import, each drawn
         as often as a fault of weight 1. Errors that are not Ostinato's are failures.
-      always, eventually: called with a `Moment` after each commit, and at the end; None or a true
-        value holds. They may be async, but not wait.
+      always, eventually: get a `Moment` after each commit, and at the end; None or true holds.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
       seconds, lease_seconds, settle_seconds: virtual seconds between two entries; of a lease; for
