@@ -2,7 +2,7 @@
 
 make model                        100,000 steps: what users, hosts and faults do
 make model STEPS=5000 SEED=7      fewer, and others; the same again from the same seed
-make model REPLAY=sim2-...        a failure again, as it was told
+make model REPLAY=sim3-...        a failure again, as it was told
 
 What fails is told as the steps that suffice for it, and as a seed of `simulate`.
 """

@@ -81,6 +81,13 @@ class _Comparison:
         broken = [gate for report in reports for gate in self._find_broken_gates(report)]
         for gate in broken:
             self._screen.line(("✗ ", "red"), gate)
+        gone = [f"{report.agent}/{name}" for report in reports for name in report.gone_sets]
+        if gone:
+            raise CliError(
+                f"Eval sets of {self._base} are gone, so their cases could not run: "
+                f"{', '.join(gone)}. Restore them, or compare without cases: --no-eval.",
+                USAGE,
+            )
         return FAILED if broken else 0
 
     def _compare(self, before: Path, after: Path, agent: Path) -> BehaviourReport:
@@ -94,6 +101,8 @@ class _Comparison:
         report.touched = self._is_touched(after, agent)
         if report.is_changed and new is not None:
             if not self._args.no_eval:
+                kept = _list_sets(after / agent)
+                report.gone_sets = [one for one in _list_sets(before / agent) if one not in kept]
                 report.evaluation = self._evaluate(before, after, agent, old is not None)
             if self._args.replay and old is not None:
                 report.replay = self._replay(before, after, agent, new)
@@ -127,7 +136,7 @@ class _Comparison:
     def _run_cases(self, folder: Path, agent: Path) -> EvaluationRun | None:
         """Run the eval sets in an agent's folder; None if it has none."""
         home = folder / agent
-        if not home.is_dir() or not any(home.glob("*.evalset.json")):
+        if not _list_sets(home):
             return None
         history = home / _HISTORY
         known = set(history.glob("*.json")) if history.is_dir() else set[Path]()
@@ -179,6 +188,11 @@ class _Comparison:
         if report.replay is not None and report.replay.invocations and self._replay_gates:
             broken += report.replay.find_broken_gates(",".join(self._replay_gates))
         return [f"{report.agent}: {one}" for one in broken]
+
+
+def _list_sets(home: Path) -> list[str]:
+    """Return the names of the eval sets in an agent's folder; none for a file."""
+    return sorted(one.name for one in home.glob("*.evalset.json")) if home.is_dir() else []
 
 
 def _make_environment(folder: Path) -> dict[str, str]:

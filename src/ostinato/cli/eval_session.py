@@ -31,9 +31,10 @@ def add_session_case(args: argparse.Namespace) -> int:
     session = asyncio.run(_load_session(args, args.sets[0]))
     eval_id = args.case_id or re.sub(r"\W", "_", session.id)
     try:
-        case = make_session_case(session, eval_id, args.invocation)
+        made = make_session_case(session, eval_id, args.invocation)
     except InputValidationError as error:
         raise CliError(str(error), USAGE) from error
+    case = made.case
     try:
         with lock_file(file):
             eval_set = _read_set(file)
@@ -46,6 +47,8 @@ def add_session_case(args: argparse.Namespace) -> int:
     except OSError as error:
         raise CliError(f"{file} cannot be written: {error.strerror}.", USAGE) from error
     print(f"Added the case {case.eval_id!r} with {len(case.conversation or [])} turns to {file}.")
+    for loss in made.losses:
+        print(f"An evaluation answers no calls: {loss}.")
     return 0
 
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .._aclosing import Aclosing
-from .base_eval_service import (
-    EvaluateConfig,
-    EvaluateRequest,
-    InferenceConfig,
-    InferenceRequest,
-    InferenceResult,
-)
+from .base_eval_service import InferenceConfig, InferenceRequest
+from .eval_case import EvalCase
 from .eval_metrics import EvalMetric
 from .eval_result import EvalCaseResult
 from .local_eval_service import LocalEvalService
@@ -71,7 +65,7 @@ async def run_evaluation(
     on_result: Callable[[EvalCaseResult], None] | None = None,
     run: EvaluationRun | None = None,
 ) -> EvaluationRun:
-    """Run and evaluate cases; each is evaluated as soon as it has run.
+    """Run and evaluate cases; a case is evaluated as soon as it has run, before another one begins.
 
     Args:
       service: runs and evaluates; it should not store results itself.
@@ -85,41 +79,42 @@ async def run_evaluation(
     run = run or EvaluationRun()
     gate = asyncio.Semaphore(plan.parallelism)
 
-    async def evaluate_one(inference: InferenceResult) -> None:
-        config = EvaluateConfig(eval_metrics=plan.metrics, parallelism=1)
-        request = EvaluateRequest(inference_results=[inference], evaluate_config=config)
-        async with gate, Aclosing(service.evaluate(request)) as results:
-            async for result in results:
-                run.results.append(result)
-                if on_result is not None:
-                    on_result(result)
+    async def evaluate_one(request: InferenceRequest, case: EvalCase) -> None:
+        async with gate:
+            result = await service.run_and_evaluate(request, case, plan.metrics)
+            run.results.append(result)
+            if on_result is not None:
+                on_result(result)
 
-    tasks: set[asyncio.Task[None]] = set()
-    try:
-        async with service.keep_open():
-            for request in _requests_of(plan):
-                async with Aclosing(service.perform_inference(request)) as inferences:
-                    async for inference in inferences:
-                        tasks.add(asyncio.create_task(evaluate_one(inference)))
-        await asyncio.gather(*tasks)
-    except asyncio.CancelledError:
-        run.interrupted = True
-        raise
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async with service.keep_open():
+        tasks = [
+            asyncio.create_task(evaluate_one(request, case))
+            for request, case in _list_cases(service, plan)
+        ]
+        try:
+            await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            run.interrupted = True
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
     return run
 
 
-def _requests_of(plan: EvaluationPlan) -> Sequence[InferenceRequest]:
-    return [
+def _list_cases(
+    service: LocalEvalService, plan: EvaluationPlan
+) -> list[tuple[InferenceRequest, EvalCase]]:
+    """Return each case as often as it runs, with its request."""
+    requests = [
         InferenceRequest(
             app_name=plan.app_name,
             eval_set_id=eval_set_id,
             eval_case_ids=cases,
-            inference_config=InferenceConfig(parallelism=plan.parallelism),
+            inference_config=InferenceConfig(),
         )
-        for _ in range(plan.num_runs)
         for eval_set_id, cases in plan.sets.items()
     ]
+    found = [(one, case) for one in requests for case in service.select_cases(one)]
+    return found * plan.num_runs

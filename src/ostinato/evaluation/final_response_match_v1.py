@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from .. import types
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation
 from .eval_metrics import EvalMetric
@@ -45,10 +48,7 @@ class RougeEvaluator(Evaluator):
             )
         results: list[PerInvocationResult] = []
         for actual, expected in zip(actual_invocations, expected_invocations, strict=False):
-            score = score_rouge_1(
-                get_text_from_content(actual.final_response) or "",
-                get_text_from_content(expected.final_response) or "",
-            ).fmeasure
+            score = _score_response(actual.final_response, expected.final_response)
             results.append(
                 PerInvocationResult(
                     actual_invocation=actual,
@@ -58,3 +58,22 @@ class RougeEvaluator(Evaluator):
                 )
             )
         return get_overall_result(results, self._threshold)
+
+
+def _score_response(actual: types.Content | None, expected: types.Content | None) -> float:
+    found, wanted = get_text_from_content(actual) or "", get_text_from_content(expected) or ""
+    if not found and not wanted:
+        ends = _list_ends(actual)
+        return float(bool(ends) and ends == _list_ends(expected))
+    return score_rouge_1(found, wanted).fmeasure
+
+
+def _list_ends(content: types.Content | None) -> list[Any]:
+    """Return the calls and results with which a turn ends that waits for a person."""
+    ends: list[Any] = []
+    for part in (content.parts if content is not None else None) or ():
+        if part.function_call is not None:
+            ends.append(part.function_call.name)  # the trajectory judges its arguments
+        if part.function_response is not None:
+            ends.append((part.function_response.name, part.function_response.response))
+    return ends

@@ -117,7 +117,7 @@ class LocalEvalService(BaseEvalService):
             raise InputValidationError(
                 "LocalEvalService runs no live conversations; leave use_live out."
             )
-        cases = self._select_cases(inference_request)
+        cases = self.select_cases(inference_request)
 
         async with self.keep_open() as runner:
             runner.observer.labels = config.labels
@@ -179,7 +179,33 @@ class LocalEvalService(BaseEvalService):
                 for (app_name, eval_set_id), results in by_set.items():
                     self._results.save_eval_set_result(app_name, eval_set_id, results)
 
-    def _select_cases(self, request: InferenceRequest) -> list[EvalCase]:
+    async def run_and_evaluate(
+        self, request: InferenceRequest, case: EvalCase, metrics: list[EvalMetric]
+    ) -> EvalCaseResult:
+        """Run a case, and evaluate it at once; the result is not stored.
+
+        Args:
+          request: names the app and the set.
+          case: the case.
+          metrics: the metrics.
+
+        Raises:
+          NotFoundError: the case does not exist any more.
+        """
+        async with self.keep_open() as runner:
+            inference = await self._run_case(runner, request, case)
+            return await self._evaluate_case(inference, metrics)
+
+    def select_cases(self, request: InferenceRequest) -> list[EvalCase]:
+        """Return the cases that a request names, or all of its set.
+
+        Args:
+          request: the request.
+
+        Raises:
+          NotFoundError: the set does not exist.
+          InputValidationError: two cases have the same id.
+        """
         eval_set = self._sets.get_eval_set(request.app_name, request.eval_set_id)
         if eval_set is None:
             raise NotFoundError(

@@ -205,11 +205,17 @@ def parse_gates(expression: str) -> list[Gate]:
 
 def _compare_case(before: Sequence[EvalCaseResult], case: CaseReport) -> str:
     past, now = count_runs(before), case.statistics
-    if past.pass_rate != now.pass_rate:
-        if now.is_flaky or past.is_flaky:
-            return "flaky"
-        return "better" if now.pass_rate > past.pass_rate else "worse"
-    return "flaky" if now.is_flaky else "same"
+    if past.pass_rate == now.pass_rate:
+        return "flaky" if now.is_flaky else "same"
+    if past.pass_rate > now.pass_rate:
+        return "worse" if _do_rates_differ(past, now) else "flaky"
+    return "better" if _do_rates_differ(now, past) else "flaky"
+
+
+def _do_rates_differ(higher: CaseStatistics, lower: CaseStatistics) -> bool:
+    """Return whether runs show that two pass rates differ; see docs/evaluation.md."""
+    passed_always = higher.passed == higher.runs >= lower.runs
+    return lower.passed == 0 or passed_always or lower.interval[1] < higher.interval[0]
 
 
 def format_summary(report: EvaluationReport) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import xml.etree.ElementTree as ET
 
@@ -10,6 +9,7 @@ from .case_report import describe_calls, describe_text, format_details, format_s
 from .eval_metrics import EvalMetricResultPerInvocation
 from .evaluator import EvalStatus
 from .llm_as_judge_utils import get_text_from_content
+from .markup import escape_html, fence, quote, quote_cell
 from .report import CaseReport, EvaluationReport, format_summary
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -84,28 +84,25 @@ def format_markdown(report: EvaluationReport) -> str:
     metrics = list(dict.fromkeys(name for case in report.cases for name in case.scores))
     repeated = any(len(case.results) > 1 for case in report.cases)
     compared = any(case.change for case in report.cases)
-    titles = ["Case", "Passed", *metrics, *(["Change"] if compared else [])]
+    names = [quote_cell(name) for name in metrics]
+    titles = ["Case", "Passed", *names, *(["Change"] if compared else [])]
     lines = ["# Evaluation", "", format_summary(report), ""]
     lines += [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
     for case in report.cases:
         runs = case.statistics
         verdict = _SIGNS[case.status] + (f" {runs.passed}/{runs.runs}" if repeated else "")
         scores = [f"{case.scores[name]:.3g}" if name in case.scores else "" for name in metrics]
-        cells = [f"{case.eval_set_id}: {case.eval_id}", verdict, *scores]
+        cells = [quote_cell(f"{case.eval_set_id}: {case.eval_id}"), verdict, *scores]
         cells += [case.change] if compared else []
-        lines.append(f"| {' | '.join(map(_escape_cell, cells))} |")
+        lines.append(f"| {' | '.join(cells)} |")
     for case in report.cases:
         if not case.passed:
-            details = format_details(case.eval_id, case.results).replace("```", "'''")
-            lines += ["", f"## {_escape_cell(case.eval_id)}", "", "```text", details, "```"]
+            details = format_details(case.eval_id, case.results)
+            lines += ["", f"## {quote(case.eval_id)}", "", *fence(details, "text")]
     if report.gone:
         lines += ["", "Cases of the baseline that were not run:", ""]
-        lines += [f"- {eval_set}: {eval_id}" for eval_set, eval_id in report.gone]
+        lines += [f"- {quote(f'{eval_set}: {eval_id}')}" for eval_set, eval_id in report.gone]
     return "\n".join(lines) + "\n"
-
-
-def _escape_cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 def format_html(report: EvaluationReport) -> str:
@@ -117,11 +114,11 @@ def format_html(report: EvaluationReport) -> str:
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Evaluation</title>',
         f"<style>{_STYLE}</style></head><body><h1>Evaluation</h1>",
-        f"<p>{html.escape(format_summary(report))}</p>",
+        f"<p>{escape_html(format_summary(report))}</p>",
     ]
     parts += [_format_case(case) for case in report.cases]
     parts += [
-        f"<p>Not run: {html.escape(eval_set)}: {html.escape(eval_id)}</p>"
+        f"<p>Not run: {escape_html(eval_set)}: {escape_html(eval_id)}</p>"
         for eval_set, eval_id in report.gone
     ]
     return "\n".join([*parts, "</body></html>"]) + "\n"
@@ -136,13 +133,13 @@ def _format_case(case: CaseReport) -> str:
     change = f", {case.change}" if case.change else ""
     parts = [
         f"<details{'' if case.passed else ' open'}><summary><b class={status!r}>{status}</b> "
-        f"{html.escape(title + rate + change)}</summary>"
+        f"{escape_html(title + rate + change)}</summary>"
     ]
-    parts += [f"<p>{html.escape(error)}</p>" for error in case.errors]
+    parts += [f"<p>{escape_html(error)}</p>" for error in case.errors]
     for result in case.results:
         cells = "".join(
-            f"<tr><td>{html.escape(one.metric_name)}</td><td class={one.eval_status.name!r}>"
-            f"{one.eval_status.name}</td><td>{html.escape(format_score(one))}</td></tr>"
+            f"<tr><td>{escape_html(one.metric_name)}</td><td class={one.eval_status.name!r}>"
+            f"{one.eval_status.name}</td><td>{escape_html(format_score(one))}</td></tr>"
             for one in result.overall_eval_metric_results
         )
         parts.append(
@@ -169,4 +166,4 @@ def _format_turn(turn: EvalMetricResultPerInvocation) -> str:
         if one.eval_status is not EvalStatus.NOT_EVALUATED
     )
     cells = (message, *sides, verdicts)
-    return f"<tr>{''.join(f'<td><pre>{html.escape(cell)}</pre></td>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<td><pre>{escape_html(cell)}</pre></td>' for cell in cells)}</tr>"

@@ -157,8 +157,8 @@ async def add_session(call: Call) -> None:
     )
     if session is None:
         raise NotFoundError("Session not found")
-    case = make_session_case(session, body.eval_id, body.invocation_id)
-    await _in_thread(sets.add_eval_case, app, call.path["eval_set"], case)
+    made = make_session_case(session, body.eval_id, body.invocation_id)
+    await _in_thread(sets.add_eval_case, app, call.path["eval_set"], made.case)
 
 
 async def list_cases(call: Call) -> Any:

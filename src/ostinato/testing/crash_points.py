@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -42,12 +41,11 @@ from ..workflow import tool_node
 from .key_reading import watch_key_readings
 from .scenario import Scenario
 from .scripted_model import ScriptError, responses
+from .started_work import StartedWork
 
 _BODY: ContextVar[Any] = ContextVar("ostinato_crash_body", default=None)
 _CACHED = type(functools.cache(len))
 _ENVIRONMENT = {"environ", "putenv", "unsetenv"}
-_STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
-_OWN_THREADS = ("ostinato", "asyncio")
 # Where the runtime calls a tool; private there, and as near to the tool's own code as possible.
 _RUN_BODY, _RUN_CALL, _CALL = "_run_body", "_run_call", "_call"
 _WATCHED = ("append", "release", "hand_over", "park", "put_message", "claim_answers")
@@ -187,6 +185,9 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
     """Let each tool body pass points and leave lines."""
     call_function = getattr(FunctionTool, _CALL)
     begin_call = InvocationContext.begin_call
+    started = StartedWork(
+        _BODY.get, lambda run, what: world.note("starts", tool=run.tool.name, what=what)
+    )
 
     def watch(run_body: Callable[[Any], Any]) -> Callable[[Any], Any]:
         async def watch_body(run: Any) -> Any:
@@ -216,7 +217,7 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
             return await call_function(tool, values, ctx)
         _begin(world, run)
         before = _snapshot(tool.func, run) if probe else None
-        with _audit(world, run.tool.name) if probe else ExitStack():
+        with started.watch_body(run) if probe else ExitStack():
             result = await call_function(tool, values, ctx)
         if before is not None:
             _note_changes(world, tool, run, before)
@@ -228,6 +229,7 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
         patch.object(tool_node, _RUN_CALL, watch(getattr(tool_node, _RUN_CALL))),
         patch.object(FunctionTool, _CALL, watch_call),
         patch.object(InvocationContext, "begin_call", watch_begin),
+        started.watch() if probe else ExitStack(),
     ):
         yield
 
@@ -396,35 +398,3 @@ def _note_changes(
         changed = key not in before[1] or key not in state or before[1][key] != state[key]
         if changed and key not in written and not key.startswith("temp:"):
             world.note("state", tool=tool.name, name=key)
-
-
-@contextmanager
-def _audit(world: CrashWorld, tool: str) -> Generator[None]:
-    """Note a tool that starts threads or processes; what these do after is not covered."""
-    _install_audit()
-    me = (world, tool)
-    _AUDITED.append(me)
-    before = {thread.ident for thread in threading.enumerate()}
-    try:
-        yield
-    finally:
-        _AUDITED.remove(me)
-        new = [one for one in threading.enumerate() if one.ident not in before]
-        if any(not one.name.startswith(_OWN_THREADS) for one in new):
-            world.note("starts", tool=tool, what="a thread")
-
-
-_AUDITED: list[tuple[CrashWorld, str]] = []
-_INSTALLED: list[bool] = []
-
-
-def _install_audit() -> None:
-    if not _INSTALLED:  # an audit hook cannot be removed
-        _INSTALLED.append(True)
-        sys.addaudithook(_on_audit)
-
-
-def _on_audit(event: str, args: tuple[Any, ...]) -> None:
-    if _AUDITED and event in _STARTS:
-        for world, tool in [*_AUDITED]:
-            world.note("starts", tool=tool, what="a process")

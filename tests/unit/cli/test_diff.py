@@ -103,9 +103,9 @@ async def test_a_changed_commit_is_rendered_evaluated_and_replayed(
     assert "shop_diffed: worse is 1" in out
     assert "shop_diffed: words is 1 of 2: words>0 fails" in out
     text = report.read_text()
-    assert "| clerk | instructions |  |" in text
+    assert "| `clerk` | instructions |  |" in text
     assert "-Serve well." in text and "+Serve better." in text
-    assert "Unchanged: helper." in text
+    assert "Unchanged: `helper`." in text
     assert "worse" in text
     assert "2 invocations replayed, 1 same, 1 same calls, other words, noise in 0" in text
     assert len(repository.git("worktree", "list").splitlines()) == 1
@@ -120,6 +120,18 @@ def test_the_files_as_they_are_now_are_the_head_of_an_open_range(
     repository.write(instruction="Serve now.")
     assert main(["diff", "main..", str(repository.agent), "--no-eval"]) == 0
     assert "+Serve now." in capsys.readouterr().out
+
+
+def test_an_eval_set_that_is_gone_could_not_run(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.agent / "s.evalset.json").unlink()
+    words = ["diff", "main..", str(repository.agent)]
+    assert main(words) == 2
+    shown = capsys.readouterr()
+    assert "Eval sets that are gone, and did not run: `s.evalset.json`." in shown.out
+    assert "shop_diffed/s.evalset.json. Restore them" in shown.err
+    assert main([*words, "--no-eval"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -192,3 +204,12 @@ def test_a_fence_in_an_instruction_does_not_end_the_diff() -> None:
     report = BehaviourReport("shop", *compare_rendered(old, new))
     text = format_behaviour("main..HEAD", [report])
     assert "`````diff" in text and text.count("\n`````\n") == 1
+
+
+def test_names_in_a_diff_are_no_markup() -> None:
+    name = "<b>@admin\u202e|x"
+    old, new = {name: {"tools": [{"name": name}]}}, {name: {"tools": []}}
+    text = format_behaviour("main..HEAD", [BehaviourReport(name, *compare_rendered(old, new))])
+    assert "### `<b>@admin\\u202e|x`" in text
+    assert "| `<b>@admin\\u202e\\|x` | tools | `- <b>@admin\\u202e\\|x` |" in text
+    assert "<summary><code>&lt;b&gt;@admin\\u202e|x</code>: request" in text

@@ -298,6 +298,40 @@ def test_an_interrupt_keeps_the_results(
     assert len(json.loads(file.read_text())["eval_case_results"]) == 1
 
 
+STOPPED_AGENT = """
+import signal
+
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel
+
+
+def answer(request):
+    said = request.contents[-1].parts[-1].text
+    if said == "block":
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    return said
+
+
+root_agent = Agent(name="echo", model=FunctionModel(answer))
+"""
+
+
+def test_cases_that_ended_before_one_that_blocks_are_kept(shop: Path, capsys: Any) -> None:
+    (shop / "agent.py").write_text(STOPPED_AGENT)
+    cases = [case("a", "hi", "hi"), case("b", "ho", "ho"), case("c", "block", "-")]
+    file = write_set(shop / "blocked.evalset.json", *cases)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["eval", str(shop), file, "--parallelism", "1"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "1 of 3 runs did not end." in capsys.readouterr().out
+    (stored,) = (shop / ".adk" / "eval_history").iterdir()
+    results = json.loads(stored.read_text())["eval_case_results"]
+    assert [one["eval_id"] for one in results] == ["a", "b"]
+
+
 def test_a_session_becomes_a_case(shop: Path, capsys: Any) -> None:
     assert main(["run", str(shop), "hello", "--session", "s1"]) == 0
     assert main(["run", str(shop), "again", "--session", "s1"]) == 0
@@ -315,6 +349,46 @@ def test_a_session_becomes_a_case(shop: Path, capsys: Any) -> None:
     assert case_read.session_input is not None and len(case_read.session_input.events) == 2
     assert main(["eval", str(shop), "from:only_second"]) == 0
     assert main(["eval", "add", "s1"]) == 2
+
+
+ASKING_AGENT = """
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+from ostinato.tools import FunctionTool
+
+
+def big(amount: int) -> str:
+    return "moved"
+
+
+def answer(request):
+    part = request.contents[-1].parts[-1]
+    if part.function_response:
+        return f"done {part.function_response.response}"
+    return call("big", amount=5) if part.text.startswith("big") else part.text
+
+
+tool = FunctionTool(big, require_confirmation=True)
+root_agent = Agent(name="echo", model=FunctionModel(answer), tools=[tool])
+"""
+
+
+def test_a_turn_with_an_approval_becomes_a_turn_up_to_the_question(shop: Path, capsys: Any) -> None:
+    (shop / "agent.py").write_text(ASKING_AGENT)
+    run = ["run", str(shop), "--session", "s1"]
+    assert main([*run, "hello"]) == main([*run, "big one"]) == 0
+    (call_id,) = set(re.findall(r"--approve (\S+)", capsys.readouterr().out))
+    assert main([*run, "--approve", call_id]) == main([*run, "bye"]) == 0
+    assert "moved" in capsys.readouterr().out
+    file = shop / "from.evalset.json"
+    assert main(["eval", "add", "s1", "--to", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "with 3 turns" in shown
+    assert "turn 2 ('big one') ends before the answer to big;" in shown
+    (found,) = load_eval_set_from_file(str(file), "x").eval_cases
+    turns = found.conversation or []
+    assert [one.user_content.parts[0].text for one in turns] == ["hello", "big one", "bye"]
+    assert main(["eval", str(shop), "from"]) == 0
 
 
 def test_eval_sets_are_created_and_filled(shop: Path, tmp_path: Path, capsys: Any) -> None:

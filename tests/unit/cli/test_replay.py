@@ -86,7 +86,7 @@ def test_changes_are_reported_and_break_gates(
         "s2",
     }
     markdown = Path(files[1]).read_text()
-    assert "| same calls, other words | You said hello. | Good day. |" in markdown
+    assert "| `same calls, other words` | `You said hello.` | `Good day.` |" in markdown
 
 
 @pytest.mark.long

@@ -313,7 +313,7 @@ async def test_the_report_counts_it_apart() -> None:
     assert suite is not None
     assert (suite.get("failures"), suite.get("errors")) == ("1", "1")
     assert {one.get("name"): one[0].tag for one in suite} == {"open": "error", "bad": "failure"}
-    assert "| set: open | ⚠️ |" in format_markdown(report)
+    assert "| `set: open` | ⚠️ |" in format_markdown(report)
     assert "<b class='NOT_EVALUATED'>NOT_EVALUATED</b> set: open" in format_html(report)
 
 

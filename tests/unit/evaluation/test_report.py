@@ -144,6 +144,54 @@ def test_a_baseline_shows_what_changed() -> None:
     assert (now.measure("worse"), now.measure("better")) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("higher", "lower", "tells"),
+    [
+        ((1, 1), (0, 1), True),  # passed, and never does now
+        ((19, 20), (0, 20), True),
+        ((1, 20), (0, 20), True),
+        ((1, 20), (0, 1), True),
+        ((4, 4), (3, 4), True),  # passed each time, in at least as many runs
+        ((20, 20), (3, 4), True),
+        ((3, 3), (3, 4), False),
+        ((1, 1), (1, 2), False),
+        ((18, 20), (9, 20), True),  # the intervals do not overlap
+        ((18, 20), (10, 20), False),
+        ((19, 20), (18, 20), False),
+        ((1, 2), (1, 3), False),
+    ],
+)
+def test_a_change_is_better_or_worse_if_the_runs_tell(
+    higher: tuple[int, int], lower: tuple[int, int], tells: bool
+) -> None:
+    assert _find_change(higher, lower) == ("worse" if tells else "flaky")
+    assert _find_change(lower, higher) == ("better" if tells else "flaky")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [
+        ((1, 3), (2, 6), "flaky"),
+        ((1, 1), (5, 5), "same"),
+        ((0, 4), (0, 1), "same"),
+    ],
+)
+def test_an_equal_rate_is_the_same_or_flaky(
+    before: tuple[int, int], now: tuple[int, int], change: str
+) -> None:
+    assert _find_change(before, now) == change
+
+
+def _find_change(before: tuple[int, int], now: tuple[int, int]) -> str:
+    report = report_of(*_runs_of(*now))
+    report.compare(_runs_of(*before))
+    return report.cases[0].change
+
+
+def _runs_of(passed: int, runs: int) -> list[EvalCaseResult]:
+    return [result_of("case", PASSED if number < passed else FAILED) for number in range(runs)]
+
+
 def test_junit_tells_failures_from_errors() -> None:
     root = ET.fromstring(format_junit(report_of(*MIXED)))
     suite = root.find("testsuite")
@@ -160,9 +208,9 @@ def test_markdown_has_a_row_for_each_case() -> None:
     report = report_of(*MIXED)
     report.compare([result_of("good", PASSED), result_of("left | out", PASSED)])
     text = format_markdown(report)
-    assert "| set: good | ✅ 2/2 | 1 | same |" in text
-    assert "| set: flaky | ❌ 1/2 | 0.625 | new |" in text
-    assert "- set: left | out" in text
+    assert "| `set: good` | ✅ 2/2 | 1 | same |" in text
+    assert "| `set: flaky` | ❌ 1/2 | 0.625 | new |" in text
+    assert "- `set: left | out`" in text
 
 
 def test_html_is_one_page_and_escapes() -> None:
@@ -172,3 +220,14 @@ def test_html_is_one_page_and_escapes() -> None:
     assert "RuntimeError: &lt;no&gt;" in text
     for outside in ("<script", "http://", "https://", "<link", "src="):
         assert outside not in text
+
+
+def test_names_of_others_are_no_markup() -> None:
+    name = "![x](http://e/x.png) \u202e|\n```\n# h @admin"
+    report = report_of(result_of(name, FAILED))
+    report.compare([result_of(f"{name}2", PASSED)])
+    text, shown = format_markdown(report), "![x](http://e/x.png) \\u202e| ``` # h @admin"
+    assert "| ````set: {}```` | ❌ |".format(shown.replace("|", "\\|")) in text
+    assert f"\n## ````{shown}````\n\n````text\n" in text and text.count("\n````\n") == 1
+    assert f"\n- ````set: {shown}2````\n" in text
+    assert "\u202e" not in text + format_html(report)

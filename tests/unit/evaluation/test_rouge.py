@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ostinato.evaluation.eval_case import Invocation
+from ostinato.evaluation.eval_metrics import EvalMetric
+from ostinato.evaluation.final_response_match_v1 import RougeEvaluator
 from ostinato.evaluation.rouge import score_rouge_1, split_words, stem_word
+from ostinato.types import Content, FunctionCall, FunctionResponse, Part
 
 # Words with the stems that nltk's PorterStemmer gives them.
 STEMS: dict[str, str] = json.loads(
@@ -49,3 +53,29 @@ def test_dense_scripts_are_split_by_character() -> None:
 def test_precision_and_recall_differ() -> None:
     score = score_rouge_1("one two three four", "one two")
     assert (score.precision, score.recall) == (0.5, 1.0)
+
+
+QUESTION = Content(parts=[Part(function_response=FunctionResponse(name="a", response={"b": 1}))])
+OTHER = Content(parts=[Part(function_response=FunctionResponse(name="a", response={"b": 2}))])
+CALL = Content(parts=[Part(function_call=FunctionCall(name="a", args={"id": 1}))])
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "score"),
+    [
+        (QUESTION, QUESTION, 1.0),
+        (CALL, CALL, 1.0),
+        (OTHER, QUESTION, 0.0),
+        (CALL, QUESTION, 0.0),
+        (QUESTION, None, 0.0),
+        (None, None, 0.0),
+    ],
+)
+def test_a_turn_without_a_text_is_judged_by_how_it_ends(
+    found: Content | None, wanted: Content | None, score: float
+) -> None:
+    user = Content(parts=[Part(text="go")])
+    turns = [Invocation(user_content=user, final_response=one) for one in (found, wanted)]
+    metric = EvalMetric(metric_name="response_match_score", threshold=0.8)
+    result = RougeEvaluator(metric).evaluate_invocations(turns[:1], turns[1:])
+    assert result.overall_score == score

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
+import concurrent.futures
 import functools
+import inspect
 import itertools
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -325,10 +329,98 @@ def test_own_threads_and_processes_are_not_covered() -> None:
     turns = scenario(call("start_work"), repeatable=["start_work"])
     report = crash_everywhere(shop(start_work), turns, max_points=2)
     assert report.notes[:2] == [
-        "start_work starts a process: what that does after a death is not covered",
         "start_work starts a thread: what that does after a death is not covered",
+        "start_work starts a process: what that does after a death is not covered",
     ]
     assert "only 2 of" in report.notes[2]
+
+
+POOL = concurrent.futures.ThreadPoolExecutor(1)
+
+
+def run_system() -> None:
+    os.system("true")
+
+
+def run_spawn() -> None:
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+
+
+def run_fork() -> None:
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def run_pty() -> None:
+    pid, terminal = pty.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(terminal)
+
+
+def run_thread() -> None:
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    thread.join()
+
+
+def run_raw_thread() -> None:
+    _thread.start_new_thread(lambda: None, ())
+
+
+def run_pool() -> None:
+    POOL.submit(lambda: None).result()
+
+
+async def run_executor() -> None:
+    asyncio.get_running_loop().run_in_executor(None, lambda: None)
+
+
+async def await_thread() -> None:
+    await asyncio.to_thread(lambda: None)
+
+
+def run_nothing() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("work", "what"),
+    [
+        (run_system, "a process"),
+        (run_spawn, "a process"),
+        (run_fork, "a process"),
+        (run_pty, "a process"),
+        (run_thread, "a thread"),
+        (run_raw_thread, "a thread"),
+        (run_pool, "a thread"),
+        (run_executor, "a thread"),
+        (await_thread, ""),
+        (run_nothing, ""),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_a_tool_starts_is_noted(work: Any, what: str) -> None:
+    async def start(tool_context: ToolContext) -> str:
+        """Start."""
+        found = work()
+        if found is not None:
+            await found
+        return tool_context.idempotency_key[:0]
+
+    def start_in_thread(tool_context: ToolContext) -> str:
+        """Start."""
+        work()
+        return tool_context.idempotency_key[:0]
+
+    for tool in (start,) if inspect.iscoroutinefunction(work) else (start, start_in_thread):
+        turns = scenario(call(tool.__name__))
+        report = crash_everywhere(shop(tool), turns, kills=False, max_points=1)
+        noted = [note for note in report.notes if "starts" in note]
+        expected = f"{tool.__name__} starts {what}: what that does after a death is not covered"
+        assert noted == ([expected] if what else [])
 
 
 def test_a_scenario_that_is_not_deterministic() -> None:

@@ -16,6 +16,7 @@ from ostinato.agents import LlmAgent, ParallelAgent, SequentialAgent
 from ostinato.errors import InputValidationError
 from ostinato.events import Event
 from ostinato.testing import FAULTS, Entry, Host, Moment, SimulationReport, call, simulate
+from ostinato.testing.simulation.plan import PlanOptions, Seed
 from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from ostinato.types import Content, Part
 from tests.support.planted_faults import PLANTED, plant
@@ -158,14 +159,107 @@ def test_invariants_of_the_user_are_checked() -> None:
     assert eventually.failures[0].violation.startswith("eventually: has_answered")
 
 
+class FalseLike:
+    """An object such as `numpy.bool_(False)`."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Unclear:
+    """An object such as an array of two numbers."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth value is ambiguous")
+
+
+async def answer_async(value: Any) -> Any:
+    return value
+
+
+@pytest.mark.parametrize("kind", ["always", "eventually"])
+@pytest.mark.parametrize("value", [False, FalseLike(), Unclear(), [], 0, ""])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_invariant_with_a_false_result_does_not_hold(
+    kind: str, value: Any, is_async: bool
+) -> None:
+    def check(moment: Moment) -> Any:
+        return answer_async(value) if is_async else value
+
+    named: dict[str, Any] = {kind: [check]}
+    report = simulate(make_agent(), actions=2, shrink=False, **named)
+    assert report.failures[0].violation.startswith(f"{kind}: check ")
+
+
+@pytest.mark.parametrize("value", [None, True, 1, "yes", [0]])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_invariant_with_none_or_a_true_result_holds(value: Any, is_async: bool) -> None:
+    def check(moment: Moment) -> Any:
+        return answer_async(value) if is_async else value
+
+    simulate(make_agent(), actions=2, always=[check], eventually=[check]).assert_held()
+
+
+async def wait_a_step(moment: Moment) -> bool:
+    await asyncio.sleep(0)
+    return True
+
+
+async def yield_results(moment: Moment) -> Any:
+    yield False
+
+
+def yield_plain(moment: Moment) -> Any:
+    yield False
+
+
+@pytest.mark.parametrize("kind", ["always", "eventually"])
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (wait_a_step, "may not wait"),
+        (yield_results, "yields"),
+        (yield_plain, "yields"),
+    ],
+)
+def test_an_invariant_without_a_result_is_refused(kind: str, check: Any, words: str) -> None:
+    named: dict[str, Any] = {kind: [check]}
+    report = simulate(make_agent(), actions=2, shrink=False, **named)
+    assert report.failures[0].violation.startswith(f"{kind}: {check.__name__} ")
+    assert words in report.failures[0].violation
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(0), asyncio.CancelledError(), pytest.fail.Exception("no")]
+)
+@pytest.mark.parametrize("kind", ["always", "eventually"])
+def test_an_invariant_that_ends_the_program_is_a_failure(kind: str, error: BaseException) -> None:
+    def leave(moment: Moment) -> None:
+        raise error
+
+    named: dict[str, Any] = {kind: [leave]}
+    report = simulate(make_agent(), actions=2, shrink=False, **named)
+    assert report.failures[0].violation == f"{kind}: leave in session-0: {error!r}"
+
+
+def test_ctrl_c_in_an_invariant_ends_the_simulation() -> None:
+    def interrupt(moment: Moment) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(make_agent(), actions=2, always=[interrupt])
+
+
 @pytest.mark.parametrize(
     ("seed", "words"),
     [
         ("sim1-00000000-7", "made by version 1"),
-        ("sim3-00000000-7", "made by version 3"),
-        ("sim2-00000000-7", "other options"),
+        ("sim2-00000000-7", "made by version 2"),
+        ("sim4-00000000-7", "made by version 4"),
+        ("sim3-00000000-7", "is not a seed"),
+        ("sim3-00000000-7-00000000", "was altered"),
         ("seven", "is not a seed"),
-        ("sim2-00000000-" + "9" * 40, "is not a seed"),
+        ("sim3-00000000-" + "9" * 40, "is not a seed"),
         (-1, "from 0"),
         (True, "from 0"),
     ],
@@ -173,6 +267,28 @@ def test_invariants_of_the_user_are_checked() -> None:
 def test_a_seed_that_cannot_be_replayed_is_refused(seed: Any, words: str) -> None:
     with pytest.raises(InputValidationError, match=words):
         simulate(make_agent(), seed=seed)
+
+
+@pytest.mark.parametrize("kept", [None, (), (0, 2, 5)])
+def test_each_alteration_of_a_seed_is_refused(kept: tuple[int, ...] | None) -> None:
+    options = PlanOptions(6, 2, 1, ["Go"])
+    text = Seed(49, kept).format(options)
+    assert Seed.parse(text, options) == Seed(49, kept)
+    for at in range(len(text)):
+        for other in (
+            text[:at] + text[at + 1 :],
+            f"{text[:at]}0{text[at:]}",
+            f"{text[:at]}1{text[at + 1 :]}",
+        ):
+            if other != text:
+                with pytest.raises(InputValidationError):
+                    Seed.parse(other, options)
+
+
+def test_a_seed_of_other_options_is_refused() -> None:
+    text = Seed(49).format(PlanOptions(6, 2, 1, ["Go"]))
+    with pytest.raises(InputValidationError, match="other options"):
+        Seed.parse(text, PlanOptions(7, 2, 1, ["Go"]))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ..markup import escape_html, fence, quote, quote_cell
 from ..report import EvaluationReport
 from ..report_files import format_markdown as format_evaluation
 from .replay_report import ReplayReport
 from .replay_report import format_markdown as format_replay
 
 _ASPECTS = ("model", "instructions", "tools", "schemas", "settings", "error")
-_BACKTICKS = re.compile(r"`{3,}")
 _LONGEST_DIFF = 400
 
 Rendered = dict[str, dict[str, Any]]
@@ -50,6 +50,7 @@ class BehaviourReport:
       unchanged: the names of the others.
       touched: whether files in the agent's folder changed.
       evaluation: the cases at the new commit, compared with the old one; None if none ran.
+      gone_sets: the files of eval sets that only the old commit has.
       replay: recorded invocations at both commits; None if none ran.
     """
 
@@ -58,6 +59,7 @@ class BehaviourReport:
     unchanged: list[str]
     touched: bool = False
     evaluation: EvaluationReport | None = None
+    gone_sets: list[str] = field(default_factory=list[str])
     replay: ReplayReport | None = None
 
     @property
@@ -132,9 +134,12 @@ def format_behaviour(title: str, reports: list[BehaviourReport]) -> str:
       title: what is compared, such as `main..HEAD`.
       reports: a report for each app.
     """
-    lines = [f"## Behaviour of agents, `{title}`", ""]
+    lines = [f"## Behaviour of agents, {quote(title)}", ""]
     for report in reports:
-        lines += [f"### {report.agent}", "", *_format_changes(report)]
+        lines += [f"### {quote(report.agent)}", "", *_format_changes(report)]
+        if report.gone_sets:
+            gone = ", ".join(map(quote, report.gone_sets))
+            lines += [f"Eval sets that are gone, and did not run: {gone}.", ""]
         if report.evaluation is not None:
             lines += [_demote(format_evaluation(report.evaluation)), ""]
         if report.replay is not None:
@@ -154,13 +159,15 @@ def _format_changes(report: BehaviourReport) -> list[str]:
     lines = ["| agent | what changed | tools |", "|---|---|---|"]
     for one in report.changes:
         what = ", ".join(one.aspects) or one.kind
-        lines.append(f"| {one.name} | {what} | {', '.join(one.tools)} |")
+        tools = ", ".join(map(quote_cell, one.tools))
+        lines.append(f"| {quote_cell(one.name)} | {what} | {tools} |")
     lines.append("")
     if report.unchanged:
-        lines += [f"Unchanged: {', '.join(report.unchanged)}.", ""]
+        lines += [f"Unchanged: {', '.join(map(quote, report.unchanged))}.", ""]
     for one in report.changes:
         if one.diff:
-            lines += _fold(f"{one.name}: request before and after", one.diff)
+            name = " ".join(escape_html(one.name).split())
+            lines += _fold(f"<code>{name}</code>: request before and after", one.diff)
     return lines
 
 
@@ -168,14 +175,10 @@ def _fold(summary: str, diff: list[str]) -> list[str]:
     shown = diff[:_LONGEST_DIFF]
     if len(diff) > len(shown):
         shown = [*shown, f"... {len(diff) - len(shown)} more lines"]
-    longest = max(map(len, _BACKTICKS.findall("\n".join(shown))), default=2)
-    fence = "`" * (longest + 1)
     return [
         f"<details><summary>{summary}</summary>",
         "",
-        f"{fence}diff",
-        *shown,
-        fence,
+        *fence("\n".join(shown), "diff"),
         "",
         "</details>",
         "",

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import InputValidationError
 from ..gates import Gate, read_gates
+from ..markup import quote, quote_cell
 from ..turn_usage import TurnUsage, add_usage
 from .comparison import OUTCOME_WORDS, OUTCOMES, Comparison, Outcome, format_calls
 from .lane import LaneRun
@@ -18,6 +19,7 @@ _COUNTS = (*OUTCOMES, "changed", "noise")
 _DELTAS = ("cost", "tokens", "seconds")
 _FORMAT = 1
 _SHOWN = 50
+_LONGEST_CELL = 200
 
 
 @dataclass(slots=True)
@@ -255,7 +257,7 @@ def format_markdown(report: ReplayReport) -> str:
     Args:
       report: the report.
     """
-    lines = [f"### Replay of {_cell(report.agent)}", "", f"{format_summary(report)}.", ""]
+    lines = [f"### Replay of {quote(report.agent)}", "", f"{format_summary(report)}.", ""]
     changed = [one for one in report.invocations if one.outcome != "same"]
     if changed:
         lines += ["| session | invocation | outcome | recorded | new |", "|---|---|---|---|---|"]
@@ -265,7 +267,8 @@ def format_markdown(report: ReplayReport) -> str:
         if change.step is not None:
             recorded, new = format_calls(change.expected), format_calls(change.actual)
         cells = (one.session_id, one.invocation_id, describe(change, one.new), recorded, new)
-        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+        shown = [quote_cell(cell, _LONGEST_CELL) for cell in cells]
+        lines.append(f"| {' | '.join(shown)} |")
     if len(changed) > _SHOWN:
         lines += ["", f"{len(changed) - _SHOWN} more changed; the JSON report has all."]
     for reason, number in report.skipped.items():
@@ -273,13 +276,8 @@ def format_markdown(report: ReplayReport) -> str:
     if report.parked is not None:
         lines += ["", f"Open invocations that this agent would park: {len(report.parked)}."]
         lines += [
-            f"- `{one['invocation_id']}` in session `{one['session_id']}`: {_cell(one['reason'])}"
+            f"- {quote(one['invocation_id'])} in session {quote(one['session_id'])}: "
+            f"{quote(one['reason'], _LONGEST_CELL)}"
             for one in report.parked[:_SHOWN]
         ]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    plain = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    plain = plain.replace("`", "'")
-    return plain if len(plain) <= 200 else f"{plain[:199]}…"

@@ -1,7 +1,7 @@
 """The plan of one run, drawn from its seed: what users do, and which faults occur at what time.
 
 A plan is data, so that a failure is shrunk by leaving entries out. The text of a seed names the
-version of the format, a digest of the options, the seed, and which entries are kept.
+version of the format, a digest of the options, the seed, which entries are kept, and a checksum.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 from ...errors import InputValidationError
 
-VERSION = 2
+VERSION = 3
 NEVER_PARKED = 1_000_000  # attempts, for a run that is killed often
-_SEED = re.compile(r"sim(\d{1,6})-([0-9a-f]{8})-(\d{1,20})(?:-([0-9a-f]{1,4096}))?")
+_VERSION = re.compile(r"sim(\d{1,6})-[0-9a-f]{8}-\d")
+_SEED = re.compile(r"sim\d{1,6}-([0-9a-f]{8})-(\d{1,20})(?:-([0-9a-f]{1,4096}))?-([0-9a-f]{8})")
 
 USER_ACTIONS: Mapping[str, float] = {
     "say": 10.0,
@@ -142,39 +143,50 @@ class Seed:
     def format(self, options: PlanOptions) -> str:
         """Return the text that `parse` reads."""
         text = f"sim{VERSION}-{options.digest:08x}-{self.number}"
-        if self.kept is None:
-            return text
-        return f"{text}-{sum(1 << index for index in self.kept):x}"
+        if self.kept is not None:
+            text += f"-{sum(1 << index for index in self.kept):x}"
+        return f"{text}-{_checksum(text):08x}"
 
     @classmethod
     def parse(cls, text: str, options: PlanOptions) -> Seed:
         """Read the text of a seed.
 
         Raises:
-          InputValidationError: it is not a seed, or of another version or options.
+          InputValidationError: it is not a seed, was altered, or is of another version or options.
         """
-        found = _SEED.fullmatch(text)
-        if found is None:
+        shown = repr(text[:80])
+        made_by = _VERSION.match(text)
+        if made_by is not None and int(made_by[1]) != VERSION:
             raise InputValidationError(
-                f"{text[:80]!r} is not a seed of a simulation. Give an integer, or the text that a "
-                f"failure prints, such as {cls(7).format(options)!r}."
-            )
-        version, digest, number, mask = found.groups()
-        if int(version) != VERSION:
-            raise InputValidationError(
-                f"The seed {text[:80]!r} was made by version {int(version)} of the simulation, and "
+                f"The seed {shown} was made by version {int(made_by[1])} of the simulation, and "
                 f"this is version {VERSION}: it would run something else. Use the release of "
                 "Ostinato that printed it."
             )
+        found = _SEED.fullmatch(text)
+        if found is None:
+            raise InputValidationError(
+                f"{shown} is not a seed of a simulation. Give an integer, or the text that a "
+                f"failure prints, such as {cls(7).format(options)!r}."
+            )
+        digest, number, mask, check = found.groups()
+        if int(check, 16) != _checksum(text.rpartition("-")[0]):
+            raise InputValidationError(
+                f"The seed {shown} was altered: its checksum does not fit. Copy the whole text "
+                "that the failure printed."
+            )
         if int(digest, 16) != options.digest:
             raise InputValidationError(
-                f"The seed {text[:80]!r} was made with other options. Call simulate with the same "
+                f"The seed {shown} was made with other options. Call simulate with the same "
                 "actions, processes, sessions, messages, faults, host_actions, seconds, "
                 "lease_seconds, max_attempts and plan."
             )
         bits = None if mask is None else int(mask, 16)
         kept = None if bits is None else tuple(i for i in range(bits.bit_length()) if bits >> i & 1)
         return cls(int(number), kept)
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def draw_plan(seed: Seed, options: PlanOptions) -> list[tuple[int, Entry]]:

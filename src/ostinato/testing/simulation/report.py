@@ -122,7 +122,7 @@ def simulate(
       faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
       host_actions: async functions of a `Host` by name, such as a rewind or an import, each drawn
         as often as a fault of weight 1. Errors that are not Ostinato's are failures.
-      always, eventually: called with a `Moment` after each commit, and at the end; False fails.
+      always, eventually: get a `Moment` after each commit, and at the end; None or true holds.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
       seconds, lease_seconds, settle_seconds: virtual seconds between two entries; of a lease; for
@@ -134,7 +134,7 @@ def simulate(
       The figures and the failures; `assert_held()` raises if there are any.
 
     Raises:
-      InputValidationError: an option cannot be used, or the seed is of another version.
+      InputValidationError: an option cannot be used, or the seed is altered or of another version.
     """
     kinds, own = dict(FAULTS if faults is None else faults), dict(host_actions or {})
     counts, times = (actions, processes, sessions, messages, kinds), (seconds, lease_seconds)

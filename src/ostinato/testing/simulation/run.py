@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import logging
 import traceback
 from collections import Counter
@@ -418,11 +419,14 @@ class SimulationRun:
 
     def _check(self, invariant: Invariant, kind: str, place: Place) -> None:
         name = getattr(invariant, "__name__", "invariant")
+        where = f"{kind}: {name} in {place.session_id}"
         try:
-            holds = invariant(Moment(self._world, place))
-        except Exception as error:  # boundary: the user's code
-            raise self._broken(f"{kind}: {name} in {place.session_id}: {error!r}") from error
-        if holds is False:
+            held = _is_held(invariant(Moment(self._world, place)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # boundary: the user's code; SystemExit is a failure, too
+            raise self._broken(f"{where}: {error!r}") from error
+        if not held:
             raise self._broken(f"{kind}: {name} does not hold in {place.session_id}")
 
     def _check_end(self) -> None:
@@ -446,6 +450,26 @@ class SimulationRun:
             }
         )
         return self._figures
+
+
+def _is_held(result: Any) -> bool:
+    """Return whether what an invariant returned says that it holds: None, or a true value."""
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise TypeError("an invariant returns whether it holds; this function yields")
+    if inspect.isawaitable(result):
+        result = _run_in_place(result)
+    return result is None or bool(result)
+
+
+def _run_in_place(work: Awaitable[Any]) -> Any:
+    """Run an awaitable to its end at once: nothing else may run between a commit and its check."""
+    steps = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value
+    steps.close()
+    raise TypeError("an async invariant may not wait, such as with asyncio.sleep; check at once")
 
 
 def _answer_to(one: Pending, amount: float) -> types.Part:
