@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import inspect
 import multiprocessing.process
+import os
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -52,6 +53,7 @@ class StartedWork:
 
     def __init__(self, find_run: Callable[[], Any], note: Callable[[Any, str], None]) -> None:
         self._find_run, self._note = find_run, note
+        self._process = os.getpid()  # what a fork starts is told as the fork
         self._active: list[Any] = []
         self._handed: list[tuple[Any, asyncio.Future[Any]]] = []  # to executors
 
@@ -92,14 +94,17 @@ class StartedWork:
     def note_process(self) -> None:
         """Note a process for the tool that started it; for each one that runs, if unknown."""
         run = self._find_run()
-        for one in [*self._active]:
+        for one in self._list_active():
             if run is None or one is run:
                 self._note(one, "a process")
+
+    def _list_active(self) -> list[Any]:
+        return [*self._active] if os.getpid() == self._process else []
 
     def _watch_start(self, start: Callable[..., Any], what: str) -> Callable[..., Any]:
         def start_and_note(*args: Any, **kwargs: Any) -> Any:
             run = self._find_run()
-            if any(one is run for one in self._active) and _is_tool_calling():
+            if any(one is run for one in self._list_active()) and _is_tool_calling():
                 self._note(run, what)
             return start(*args, **kwargs)
 

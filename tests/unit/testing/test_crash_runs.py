@@ -353,6 +353,17 @@ def run_fork() -> None:
     os.waitpid(pid, 0)
 
 
+def run_fork_with_threads() -> None:
+    """Fork as in a program whose libraries start their threads anew in each child."""
+    pid = os.fork()
+    if not pid:
+        try:
+            run_thread()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
 def run_pty() -> None:
     pid, terminal = pty.fork()
     if not pid:
@@ -392,6 +403,7 @@ def run_nothing() -> None: ...
         (run_system, "a process"),
         (run_spawn, "a process"),
         (run_fork, "a process"),
+        (run_fork_with_threads, "a process"),
         (run_pty, "a process"),
         (run_thread, "a thread"),
         (run_raw_thread, "a thread"),

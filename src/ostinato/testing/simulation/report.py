@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -161,6 +162,7 @@ def _run_seeds(
             if not keep_going:
                 break
     report.seconds = time.perf_counter() - began
+    gc.collect()  # suspended work of dead processes; Python 3.11 could crash if its exit closed it
     return report
 
 
