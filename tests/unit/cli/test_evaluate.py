@@ -387,7 +387,7 @@ def test_a_turn_with_an_approval_becomes_a_turn_up_to_the_question(shop: Path, c
     assert "turn 2 ('big one') ends before the answer to big;" in shown
     (found,) = load_eval_set_from_file(str(file), "x").eval_cases
     turns = found.conversation or []
-    assert [one.user_content.parts[0].text for one in turns] == ["hello", "big one", "bye"]
+    assert [(one.user_content.parts or [])[0].text for one in turns] == ["hello", "big one", "bye"]
     assert main(["eval", str(shop), "from"]) == 0
 
 

@@ -82,7 +82,10 @@ ORDER = LongRunningFunctionTool(order)
 
 
 def agent(name: str, *turns: Any, **fields: Any) -> LlmAgent:
-    return LlmAgent(name=name, description=name, model=StrictModel(list(turns)), **fields)
+    model = StrictModel()
+    for turn in turns:
+        model.add(turn)
+    return LlmAgent(name=name, description=name, model=model, **fields)
 
 
 def payer(name: str = "payer", mode: Any = "single_turn") -> LlmAgent:
