@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import types
+
 import pytest
 
+from ostinato.durable import session_locks
 from ostinato.testing import FAULTS
 from ostinato.testing.simulation.plan import USER_ACTIONS
-from tests.model.model import ACTIONS
+from tests.model.model import ACTIONS, play
 from tests.model.run import run
 from tests.support.planted_faults import plant
 
@@ -36,3 +40,11 @@ def test_the_same_seed_takes_the_same_steps() -> None:
 def test_a_planted_fault_is_found_within_5_000_steps(name: str) -> None:
     with plant(name):
         assert run(5_000, 3).failures
+
+
+def test_a_run_leaves_nothing_held_or_alive() -> None:
+    held = dict(session_locks.SESSION_LOCKS._holds)
+    play(2_000_012)  # a process dies here while one of its runs waits
+    assert session_locks.SESSION_LOCKS._holds == held
+    left = [one for one in gc.get_objects() if isinstance(one, types.CoroutineType)]
+    assert [one for one in left if one.__qualname__.startswith("SimulationRun.")] == []

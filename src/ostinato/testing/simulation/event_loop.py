@@ -267,11 +267,14 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
                 while self._ready and count < 2_000:
                     self.step()
                     count += 1
-            for task in self._tasks:
-                if not task.done():
-                    _close(task)
-                elif not task.cancelled():
-                    task.exception()  # it counts as retrieved
+        for task in self._tasks:
+            if not task.done():
+                setattr(task, "_log_destroy_pending", False)  # noqa: B010 - it is known
+                work: Any = task.get_coro()
+                if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+                    work.close()
+            elif not task.cancelled():
+                task.exception()  # it counts as retrieved
         for loop in self._loops:
             loop.close()
         self._tasks.clear()
@@ -318,16 +321,6 @@ def _is_user_calling() -> bool:
     while frame is not None and frame.f_code.co_filename.startswith(_LOOPS):
         frame = frame.f_back
     return frame is not None and not frame.f_code.co_filename.startswith(_RUNTIME)
-
-
-def _close(task: asyncio.Task[Any]) -> None:
-    """Close what a task runs. If the interpreter's exit did, Python 3.11 could crash."""
-    setattr(task, "_log_destroy_pending", False)  # noqa: B010 - it is known
-    work: Any = task.get_coro()
-    try:
-        work.close()
-    except BaseException:  # boundary: of the task, which ends as it likes
-        pass
 
 
 def _is_of_task(handle: asyncio.Handle) -> bool:

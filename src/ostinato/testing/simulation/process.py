@@ -9,22 +9,25 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import weakref
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from ... import _clock, types
+from ... import _clock, runners, types
 from ...agents.llm_agent import LlmAgent
 from ...agents.run_config import RunConfig
 from ...apps.app import App
 from ...context.invocation import InvocationContext
 from ...durable import lease
 from ...durable.lease import LeaseKeeper, keeper_of
+from ...durable.session_locks import SessionLocks
 from ...errors import StoreError
-from ...execution import step
-from ...execution.recovery import blockers
+from ...execution import invocation_runner, step, turns
+from ...execution.recovery import blockers, detached_tasks, recovery
+from ...execution.turns import Turns
 from ...flows.llm_flows import functions
 from ...models.llm_request import LlmRequest
 from ...runners import Runner
@@ -43,6 +46,9 @@ _POLL = 3.0  # seconds between two looks for abandoned work
 _TOOL_DELAY, _TOOL_HANGS = 0.5, 40.0  # seconds that a tool takes at most; when it seems to hang
 # Where agents and graphs call a tool; private there.
 _RUN_BODY, _RUN_CALL, _CALL = "_run_body", "_run_call", "_call"
+# Modules that know what is locked and what runs in this process.
+_LOCKING = (invocation_runner, turns, recovery, detached_tasks)
+_TAKING_TURNS = (runners, invocation_runner, turns, recovery)
 
 
 class SimulatedToolError(RuntimeError):
@@ -296,9 +302,14 @@ def instrument(world: World) -> Generator[None]:
             (LeaseKeeper, "_start_thread", _start_nothing),
             (lease, "_numbers", itertools.count(1)),
             (lease, "_now", world.loop.time),
+            (lease, "_keepers", weakref.WeakKeyDictionary()),
             (lease, "_CHANCE", stream_of(world.seed, "lease")),
             (step, "_now", world.loop.time),
         ]
+        # Else what a run leaves held would stay, and be found held by a later one.
+        locks, running = SessionLocks(), Turns()
+        seams += [(module, "SESSION_LOCKS", locks) for module in _LOCKING]
+        seams += [(module, "TURNS", running) for module in _TAKING_TURNS]
         for target, name, value in seams:
             stack.enter_context(patch.object(target, name, value))
         state = random.getstate()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 from ...agents.base_agent import BaseAgent
 from ...agents.run_config import RunConfig
@@ -144,7 +146,14 @@ def simulate(
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
     checks = (always, eventually, strict_effects)
     options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own, settle_seconds)
-    return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
+    seeds = _seeds_of(seed, runs, drawn)
+    with patch.object(sys, "unraisablehook", _ignore):  # work of dead processes ends as it likes
+        report = _run_seeds(seeds, options, shrink, keep_going)
+        gc.collect()  # closes such work; Python 3.11 could crash if its exit did
+    return report
+
+
+def _ignore(unraisable: object) -> None: ...
 
 
 def _run_seeds(
@@ -162,7 +171,6 @@ def _run_seeds(
             if not keep_going:
                 break
     report.seconds = time.perf_counter() - began
-    gc.collect()  # suspended work of dead processes; Python 3.11 could crash if its exit closed it
     return report
 
 
