@@ -37,6 +37,10 @@ Value: {value}
 """
 
 
+# What the runtime asks a person: no call of the agent's, and its arguments hold ids.
+_QUESTIONS = frozenset(("adk_request_confirmation", "adk_request_credential"))
+
+
 class _Call(NamedTuple):
     """A call: its tool's name, or a path with the name at its end, and its arguments."""
 
@@ -237,6 +241,7 @@ def _expected_calls(expected: Invocation) -> list[_Call]:
     return [
         _Call(call.name or "", call.name or "", call.args or {}, False)
         for call in get_all_tool_calls(expected.intermediate_data)
+        if call.name not in _QUESTIONS
     ]
 
 
@@ -245,7 +250,9 @@ def _actual_calls(actual: Invocation, wanted: list[_Call]) -> list[_Call]:
     if actual.call_trace is None:
         return _expected_calls(actual)
     traced = [
-        _Call(one.name, f"{one.path}/{one.name}", one.args, one.inner) for one in actual.call_trace
+        _Call(one.name, f"{one.path}/{one.name}", one.args, one.inner)
+        for one in actual.call_trace
+        if one.name not in _QUESTIONS
     ]
     paths = [one.name for one in wanted if "/" in one.name]
     if any(

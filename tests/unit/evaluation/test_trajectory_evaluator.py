@@ -49,6 +49,14 @@ def test_a_match_type_compares(kind: Any, actual: Any, expected: Any, passes: bo
     assert fits(actual, expected, match_type=kind) is passes
 
 
+@pytest.mark.parametrize("name", ["adk_request_confirmation", "adk_request_credential"])
+def test_a_question_of_the_runtime_is_no_call(name: str) -> None:
+    asked, recorded = (name, {"id": "new"}), (name, {"id": "old"})
+    assert fits([A, asked], [A])
+    assert fits([A, asked], [A, recorded])
+    assert not fits([asked], [A])
+
+
 def test_arguments_can_be_ignored() -> None:
     assert fits([A], [("a", {})], ignore_args=True)
     assert not fits([A], [("b", {})], ignore_args=True)
