@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any, cast
 
 from ..errors import InvalidAnswerError
@@ -12,6 +14,7 @@ from .escape import exact_json, fold, reveal
 
 _MESSAGE_LINES = 12
 _DEEPEST = 5  # levels of a draft
+_MOST_FIELDS = 1_000  # of a draft; references may name the same fields again and again
 
 _WANTED = {
     "string": "text",
@@ -49,7 +52,7 @@ def takes_object(schema: dict[str, Any] | None) -> bool:
 
 def draft_of(schema: dict[str, Any]) -> Any:
     """Return a draft of an answer: every field of a schema, with its default or empty."""
-    return _draft_value(schema, schema, 0)
+    return _draft_value(schema, schema, 0, itertools.count())
 
 
 def wanted_text(schema: dict[str, Any] | None) -> str:
@@ -99,8 +102,8 @@ def _kind_of(schema: Any) -> str:
     return kind.lower() if isinstance(kind, str) else ""
 
 
-def _draft_value(schema: Any, root: dict[str, Any], depth: int) -> Any:
-    if not isinstance(schema, dict):
+def _draft_value(schema: Any, root: dict[str, Any], depth: int, drafted: Iterator[int]) -> Any:
+    if not isinstance(schema, dict) or next(drafted) > _MOST_FIELDS:
         return None  # a schema may be a boolean
     schema = cast("dict[str, Any]", schema)
     if "default" in schema:
@@ -117,7 +120,7 @@ def _draft_value(schema: Any, root: dict[str, Any], depth: int) -> Any:
         if not isinstance(fields, dict):
             return {}
         return {
-            name: _draft_value(one, root, depth + 1)
+            name: _draft_value(one, root, depth + 1, drafted)
             for name, one in cast("dict[str, dict[str, Any]]", fields).items()
         }
     return [] if kind == "array" else _EMPTY.get(kind)

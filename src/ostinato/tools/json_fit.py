@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any, cast
 from urllib.parse import unquote
 
 from .json_bounds import check_bounds, matches
+
+# Parts of schemas that one value is held to. References may name each other again and again, and
+# a schema may come from a server.
+_MOST_PARTS = 100_000
+_MOST_SAID = 2_000  # characters of what is wrong with all choices
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -17,6 +23,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
+_PARTS = frozenset(("$ref", "anyOf", "oneOf", "allOf"))
 
 
 def fit_schema(value: Any, schema: dict[str, Any], what: str) -> Any:
@@ -67,6 +74,7 @@ class _Fit:
         self._root = root
         self._strict = strict
         self._names_all = names_all
+        self._parts = itertools.count()
 
     def fit_value(self, value: Any, schema: Any, place: str) -> Any:
         """Return a value in the form that a schema asks for."""
@@ -92,6 +100,8 @@ class _Fit:
 
     def _fit_parts(self, value: Any, schema: dict[str, Any], place: str) -> Any:
         """Return a value in the form that the other schemas ask for that a schema names."""
+        if schema.keys() & _PARTS and next(self._parts) > _MOST_PARTS:
+            raise ValueError(f"{place}: its schema has too many parts to check")
         if "$ref" in schema:
             value = self.fit_value(value, self._find_schema(str(schema["$ref"])), place)
         for choice in ("anyOf", "oneOf"):
@@ -171,7 +181,7 @@ class _Fit:
                 return self.fit_value(value, choice, place)
             except ValueError as error:
                 problems.append(str(error))
-        raise ValueError("; ".join(problems))
+        raise ValueError("; ".join(problems)[:_MOST_SAID])
 
     def _equals(self, value: Any, wanted: Any) -> bool:
         """Return whether values are equal; strictly, `true` and `1.0` are not `1`."""

@@ -246,3 +246,15 @@ def test_an_agents_input_schema_is_that_of_a_class() -> None:
     tool = AgentTool(Agent(name="buyer", description="Buys.", input_schema=Order))
     assert "args has counted" in tool.find_argument_fault({"counted": {}})
     assert tool.find_argument_fault({"counts": {"a": 1}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [("allOf", 1, "parts"), ("anyOf", "text", "integer"), ("oneOf", "text", "integer")],
+)
+def test_a_schema_whose_references_multiply_ends(kind: str, value: Any, said: str) -> None:
+    twice = {f"d{n}": {kind: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+    schema = {"$defs": {**twice, "d40": {"type": "integer"}}, "$ref": "#/$defs/d0"}
+    with pytest.raises(ValueError, match=said) as raised:
+        check_schema(value, schema, "it")
+    assert len(str(raised.value)) < 3_000
