@@ -159,7 +159,8 @@ async def settle_doubt(
     resolution: Resolution = "at_most_once" if answer is not None and in_doubt else ""
     if answer is None:
         # Inlined: most calls need no confirmation.
-        answer = None if context.tool_confirmation is None else refuse_rerun(tool, context)
+        if context.tool_confirmation is not None:
+            answer = refuse_rerun(tool, context, in_doubt)
         resolution = "" if answer is None else "rejected"
         if answer is None and in_doubt:
             policy = find_policy(tool, context)
@@ -170,9 +171,12 @@ async def settle_doubt(
     return answer
 
 
-def refuse_rerun(tool: BaseTool, context: Context) -> dict[str, Any] | None:
+def refuse_rerun(tool: BaseTool, context: Context, in_doubt: bool) -> dict[str, Any] | None:
     """Return the response if the user refused to rerun a call in doubt; else None."""
     answer = context.tool_confirmation
-    if answer is None or answer.confirmed or tool.asks_first:
+    if answer is None or answer.confirmed:
         return None
-    return make_rejection(answer) if find_policy(tool, context) == "ask" else None
+    if not in_doubt and (tool.asks_first or find_policy(tool, context) != "ask"):
+        return None
+    rejection = make_rejection(answer)
+    return {**rejection, "error": f"{rejection['error']} {UNKNOWN}"}

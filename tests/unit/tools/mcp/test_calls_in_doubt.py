@@ -15,6 +15,7 @@ from ostinato.agents import LlmAgent
 from ostinato.errors import InvalidAnswerError
 from ostinato.testing import call, trace
 from ostinato.tools import FunctionTool
+from ostinato.tools.call_doubt import UNKNOWN
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
 from tests.unit.durable.crash import Life, Scenario, World, calls_named, flagged
 from tests.unit.durable.test_crash_points import answer, step_model
@@ -130,7 +131,7 @@ async def test_gone_destructive_tool_asks_a_person(tmp_path: Path, how: str, app
     assert "may have taken effect already" in asked.args["toolConfirmation"]["hint"]  # type: ignore[index]
     assert "may have taken effect already" in responses(log)[0]["error"]
     assert bank.payments == (2 if approved else 1)
-    assert approved or responses(log)[-1] == {"error": "This tool call is rejected."}
+    assert approved or responses(log)[-1] == {"error": f"This tool call is rejected. {UNKNOWN}"}
     assert trace(log)[-1] == "clerk: Done."
 
 
@@ -193,7 +194,7 @@ async def test_rejected_second_run_is_not_sent_by_a_tool_that_asks_no_more(tmp_p
     life = await kill_while_paying(bank, tmp_path / "s.db", "Go", decide(False))
     bank.hints = READS
     assert await life.process()
-    assert responses(await life.log())[-1] == {"error": "This tool call is rejected."}
+    assert responses(await life.log())[-1] == {"error": f"This tool call is rejected. {UNKNOWN}"}
     assert bank.payments == 1
 
 
