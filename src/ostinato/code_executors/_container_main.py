@@ -128,9 +128,9 @@ def _send_files(work: str, known: dict[str, tuple[int, int]], task: dict[str, An
         try:
             with open(os.path.join(work, name), "rb") as file:
                 content = file.read(task["file_bytes"] + 1)
-            _send(b"f", name.encode("utf-8") + b"\0" + content)
+            _send(b"f", os.fsencode(name) + b"\0" + content)
         except (OSError, ValueError):
-            continue  # the code made it unreadable, or its name is no text
+            continue  # the code made it unreadable
 
 
 def main(arguments: list[str]) -> None:

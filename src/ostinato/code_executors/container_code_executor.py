@@ -235,7 +235,7 @@ class _Answer:
 
     def _write_file(self, data: bytes) -> None:
         name, _, content = data.partition(b"\0")
-        path = PurePosixPath(name.decode("utf-8", "replace"))
+        path = PurePosixPath(os.fsdecode(name))
         self._files_left -= 1
         if path.is_absolute() or ".." in path.parts or not path.name or self._files_left < 0:
             self._refuse("it sent a file that it must not send")

@@ -213,6 +213,12 @@ def test_a_killed_process_of_ours_ends_its_container(fake: FakeContainers) -> No
     assert fake.called("rm") == []
 
 
+def test_a_file_whose_name_is_no_text_is_named(fake: FakeContainers) -> None:
+    result = run(fake, "for name in (b'a\\xff', b'a\\xfe', b'b'): open(name, 'w').close()")
+    assert [file.name for file in result.output_files] == ["b"]
+    assert result.stdout.count("its name is not printable") == 2
+
+
 @pytest.mark.long
 def test_what_fails_is_told(fake: FakeContainers) -> None:
     assert "ZeroDivisionError" in run(fake, "1/0").stderr
