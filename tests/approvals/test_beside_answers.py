@@ -115,5 +115,5 @@ async def test_a_result_of_another_step_beside_an_approval_reaches_the_model(sto
 async def test_the_answers_themselves_stay_hidden_from_the_model(store: Any) -> None:
     bank = Bank(store, call("pay", amount=1), "ok")
     events = await bank.say("start")
-    await bank.say(decide(requests(events)[0], payload={"reason": "x"}))
+    await bank.say(decide(requests(events)[0], payload={"secret": "x"}))
     assert bank.seen() == ["start", "pay", {"paid": 1}]

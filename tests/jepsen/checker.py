@@ -230,7 +230,7 @@ class SessionCheck:
         for event in self._final.events:
             for call, name, response in event.responses:
                 if name == CONFIRM:
-                    stored[call].append(str(response.get("hint")))
+                    stored[call].append(str(response.get("payload")))
         tries: dict[str, list[Operation]] = defaultdict(list)
         for operation in self._operations:
             if operation.kind == "answer":

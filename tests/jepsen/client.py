@@ -146,7 +146,7 @@ class Client:
         except Exception as error:
             outcome, raised = "info", error
         told = getattr(raised, "answer", None) or {}
-        first = {"first": told["hint"]} if isinstance(told.get("hint"), str) else {}
+        first = {"first": told["payload"]} if isinstance(told.get("payload"), str) else {}
         if outcome == "info":
             self._troubles += 1
         self._recorder.end(name, outcome, f"{type(raised).__name__}: {raised}", **first)
@@ -284,7 +284,7 @@ class Client:
         call, what = self._chance.choice(waiting[-2:])
         tag, confirmed = self._make_tag("y"), self._chance.random() < 0.7
         response = types.FunctionResponse(
-            id=call, name=CONFIRM, response={"confirmed": confirmed, "hint": tag}
+            id=call, name=CONFIRM, response={"confirmed": confirmed, "payload": tag}
         )
         message = types.Content(role="user", parts=[types.Part(function_response=response)])
         name = self._recorder.begin(

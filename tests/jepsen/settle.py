@@ -113,7 +113,7 @@ def log_event(event: Event) -> Logged:
     tag = find_text(event) if event.author != "root" else ""
     for _, name, response in responses:
         if name == CONFIRM:
-            tag = str(response.get("hint", ""))
+            tag = str(response.get("payload", ""))
     return Logged(
         event.id,
         event.author,

@@ -61,7 +61,7 @@ def make_history() -> History:
         Logged("a2", "outside", time=104.0, tag="a2", delta={"own": "a2"}),
         Logged("u2", "user", "i2", 105.0, "q2"),
         Logged("c2", "root", "i2", 105.1, calls=[("call3", "approve"), ("ask3", CONFIRM)]),
-        Logged("y2", "user", "i2", 106.0, "y1", responses=[("ask3", CONFIRM, {"hint": "y1"})]),
+        Logged("y2", "user", "i2", 106.0, "y1", responses=[("ask3", CONFIRM, {"payload": "y1"})]),
         Logged(
             "r2",
             "root",
@@ -183,7 +183,7 @@ def answer_twice(history: History) -> None:
 
 def store_second_answer(history: History) -> None:
     final(history).events.append(
-        Logged("y3", "user", "i2", 107.0, "y2", responses=[("ask3", CONFIRM, {"hint": "y2"})])
+        Logged("y3", "user", "i2", 107.0, "y2", responses=[("ask3", CONFIRM, {"payload": "y2"})])
     )
 
 

@@ -56,7 +56,7 @@ def quote_cell(text: str, most: int | None = None) -> str:
       most: characters to show; None for all.
     """
     # A table reads a backslash before the escape of a bar as its own escape.
-    text = re.sub(r"\\+(?=\|)", lambda found: found[0].replace("\\", "\\u005c"), text)
+    text = re.sub(r"(?<!\\)\\+(?=\|)", lambda found: found[0].replace("\\", "\\u005c"), text)
     return quote(text, most).replace("|", "\\|")
 
 

@@ -26,11 +26,6 @@ from .model_mistake import ModelMistake
 
 UNCONFIRMED = "This tool call requires confirmation, please approve or reject."
 REJECTED = "This tool call is rejected."
-QUESTION = (
-    "Please approve or reject the tool call {}() by responding with a FunctionResponse with an "
-    "expected ToolConfirmation payload."
-)
-"""What `require_confirmation` asks, with the tool's name; as google-adk has it."""
 
 
 def make_rejection(answer: ToolConfirmation) -> dict[str, Any]:
@@ -169,6 +164,12 @@ class FunctionTool(BaseTool):
         signature = self._signature or self._read_signature()
         return signature.read_converted(args, names, models_only=follows_adk())
 
+    @property
+    def sees_answers(self) -> bool:
+        """Whether a person's answer reaches the function, or a `run_async` of a subclass."""
+        own = type(self).run_async is not FunctionTool.run_async
+        return own or self._read_signature().context_name is not None
+
     def drop_unknown(self, args: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that the function takes; the others never reach it.
 
@@ -234,7 +235,10 @@ class FunctionTool(BaseTool):
             return None
         answer = tool_context.tool_confirmation
         if answer is None:
-            tool_context.request_confirmation(hint=QUESTION.format(self.name))
+            tool_context.request_confirmation(
+                hint=f"Please approve or reject the tool call {self.name}() by responding with a "
+                "FunctionResponse with an expected ToolConfirmation payload."
+            )
             tool_context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
         return None if answer.confirmed else make_rejection(answer)

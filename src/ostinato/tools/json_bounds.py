@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 _MAX_PATTERN = 1_000
 _MAX_PATHS = 1_000_000
-_ONE_CHARACTER = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]")
+_ONE_CHARACTER = re.compile(r"(?s)\\.|\[(?:\\.|[^\]\\])*(?:\]|\\?\Z)")
 _FIXED_COUNT = re.compile(r"\{\d+\}")
 _QUANTIFIER = re.compile(r"[*+?{]")
 _UNBOUNDED = re.compile(r"\)[*+?{]|\(\?")  # a repeated group, or one that looks around

@@ -324,12 +324,14 @@ def _check_decision(
       decision: the person's decision.
       edited: the edited arguments, if there are any.
     """
+    fault = ""
     question = read_question(request)[0].args or {}
-    fault = find_unknown_field(tool, record, question, decision)
+    if is_policy_question(record, question):
+        fault = find_unknown_field(tool, question, decision)
     if fault:
         raise InvalidAnswerError(
-            f"The answer to call {request.call_id!r}, which asks about tool {tool.name!r}, cannot "
-            f"be used: {fault}. The call stays open."
+            f"The answer to call {request.call_id!r}, by which a policy asks about tool "
+            f"{tool.name!r}, cannot be used: {fault}. The call stays open."
         )
     fault = "" if edited is None else tool.find_argument_fault(edited)
     if fault:

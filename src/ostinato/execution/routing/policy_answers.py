@@ -1,23 +1,18 @@
-"""Checks of what the payload of a person's answer may say to a policy or `require_confirmation`."""
+"""Checks of a person's answer to a policy's question: what its payload may say."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
-from types import CodeType
 from typing import Any, cast
 
 from ... import auth
 from ...sessions.log.call_requests import REQUEST_CONFIRMATION, original_call_id
 from ...sessions.log.event_log import EventRecord
 from ...tools.base_tool import BaseTool
-from ...tools.function.function_signature import target_of
-from ...tools.function_tool import QUESTION
+from ...tools.function_tool import FunctionTool
 from ...tools.policy.notes import ONCE, read_question_note
 
-_FIELDS = ("grant", "reason", "grants")  # clients send back the list of grants
-_FIELDS_OF_TOOL = ("reason",)
-_ANSWER = "tool_confirmation"
+_FIELDS = frozenset(("grant", "grants", "reason"))
 _PLACE = 'edited arguments go beside \'confirmed\': {"confirmed": true, "args": {...}}'
 
 
@@ -58,63 +53,31 @@ def find_payload_fault(question: Mapping[str, Any], answer: auth.ToolConfirmatio
 
 
 def find_unknown_field(
-    tool: BaseTool, record: EventRecord, question: Mapping[str, Any], answer: auth.ToolConfirmation
+    tool: BaseTool, question: Mapping[str, Any], answer: auth.ToolConfirmation
 ) -> str:
-    """Return why a payload says nothing to the policy or tool that asks; empty if it does.
+    """Return why a payload says nothing to the policy that asks; empty if it does.
 
-    Only what a policy or `require_confirmation` asks is checked: a tool that asks by itself, or
-    whose code reads the answer, may take any payload.
+    A tool that sees the answer may read a payload of its own, and is not checked. The page of
+    google-adk sends the arguments of the call, which say nothing if they are unchanged.
 
     Args:
-      tool: the tool that is asked about.
-      record: the request.
-      question: its arguments.
+      tool: the tool that the policy asks about.
+      question: the arguments of the policy's request.
       answer: the person's answer.
     """
     payload: Any = answer.payload
-    known = _FIELDS if is_policy_question(record, question) else _FIELDS_OF_TOOL
-    asked: Any = question.get("toolConfirmation")
-    hint: Any = cast("dict[str, Any]", asked).get("hint") if isinstance(asked, dict) else None
-    if payload is None or (known is _FIELDS_OF_TOOL and hint != QUESTION.format(tool.name)):
+    if payload is None or not isinstance(tool, FunctionTool) or tool.sees_answers:
         return ""
-    unknown: list[str] = []
-    if isinstance(payload, dict):
-        unknown = [name for name in cast("dict[str, Any]", payload) if name not in known]
-        if not unknown:
-            return ""
-    if _reads_answer(tool):
+    asked: Any = question.get("originalFunctionCall")
+    if isinstance(asked, dict) and payload == cast("dict[str, Any]", asked).get("args"):
         return ""
-    if not unknown:
+    if not isinstance(payload, dict):
         return f"'payload' is no object; {_PLACE}"
-    names, takes = (" and ".join(map(repr, some)) for some in (unknown, known[:2]))
-    return f"'payload' holds {names:.200}, but takes only {takes}; {_PLACE}"
-
-
-def _reads_answer(tool: BaseTool) -> bool:
-    """Return whether the program's code of a tool reads the answer: its function, or a class."""
-    classes = [one for one in type(tool).__mro__ if not one.__module__.startswith("ostinato.")]
-    codes: list[Any] = [one for kind in classes for one in vars(kind).values()]
-    return any(_names_answer(one, set()) for one in (*codes, getattr(tool, "func", None)))
-
-
-def _names_answer(found: Any, seen: set[CodeType]) -> bool:
-    """Return whether a function names the answer in its code, or one of its module that it uses."""
-    function: Any = inspect.unwrap(target_of(found))
-    if not inspect.isfunction(function) or function.__code__ in seen:
-        return False
-    codes = [function.__code__]
-    seen.add(function.__code__)
-    for one in codes:
-        codes += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
-    if any(_ANSWER in one.co_names or _ANSWER in one.co_consts for one in codes):
-        return True
-    try:
-        used = inspect.getclosurevars(function)
-    except ValueError:  # a variable has no value yet
-        return False
-    helpers = [one for one in used.globals.values() if inspect.isfunction(one)]
-    near = [one for one in helpers if one.__module__ == function.__module__]
-    return any(_names_answer(one, seen) for one in (*used.nonlocals.values(), *near))
+    unknown = [name for name in cast("dict[str, Any]", payload) if name not in _FIELDS]
+    if not unknown:
+        return ""
+    names = ", ".join(repr(name) for name in unknown)
+    return f"'payload' holds {names:.200}, but takes only 'grant' and 'reason'; {_PLACE}"
 
 
 def _read_grants(question: Mapping[str, Any]) -> list[Any]:

@@ -16,7 +16,7 @@ from ...events.tool_origin import ToolOrigin
 from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
 from ..base_tool import BaseTool
-from ..function_tool import QUESTION, UNCONFIRMED, make_rejection
+from ..function_tool import UNCONFIRMED, make_rejection
 from ..result_limits import without_nul
 from .annotations import (
     Conditions,
@@ -319,7 +319,10 @@ class McpTool(BaseAuthenticatedTool):
             return make_rejection(answer)
         if not await needs_confirmation(self._condition, args, self._annotations, tool_context):
             return None
-        tool_context.request_confirmation(hint=QUESTION.format(self.name))
+        tool_context.request_confirmation(
+            hint=f"Please approve or reject the tool call {self.name}() by responding with a "
+            "FunctionResponse with an expected ToolConfirmation payload."
+        )
         tool_context.actions.skip_summarization = True
         return {"error": UNCONFIRMED}
 
