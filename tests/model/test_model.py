@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import types
+from typing import Any
 
 import pytest
 
@@ -42,9 +43,14 @@ def test_a_planted_fault_is_found_within_5_000_steps(name: str) -> None:
         assert run(5_000, 3).failures
 
 
+def find_suspended() -> list[types.CoroutineType[Any, Any, Any]]:
+    """Return what simulations have begun and not ended, in this process."""
+    left = [one for one in gc.get_objects() if isinstance(one, types.CoroutineType)]
+    return [one for one in left if one.__qualname__.startswith("SimulationRun.")]
+
+
 def test_a_run_leaves_nothing_held_or_alive() -> None:
-    held = dict(session_locks.SESSION_LOCKS._holds)
+    held, before = dict(session_locks.SESSION_LOCKS._holds), find_suspended()
     play(2_000_012)  # a process dies here while one of its runs waits
     assert session_locks.SESSION_LOCKS._holds == held
-    left = [one for one in gc.get_objects() if isinstance(one, types.CoroutineType)]
-    assert [one for one in left if one.__qualname__.startswith("SimulationRun.")] == []
+    assert len(find_suspended()) <= len(before)

@@ -6,7 +6,8 @@ import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
@@ -146,16 +147,21 @@ def simulate(
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
     checks = (always, eventually, strict_effects)
     options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own, settle_seconds)
-    seeds = _seeds_of(seed, runs, drawn)
-    with patch.object(sys, "unraisablehook", _ignore):  # work of dead processes ends as it likes
-        report = _run_seeds(seeds, options, shrink, keep_going)
-        gc.collect()  # closes such work; Python 3.11 could crash if its exit did
-    return report
+    return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
+
+
+@contextmanager
+def _close_dead() -> Generator[None]:
+    """Close what dead processes left running; Python 3.11 could crash if its exit did."""
+    with patch.object(sys, "unraisablehook", _ignore):
+        yield
+        gc.collect()
 
 
 def _ignore(unraisable: object) -> None: ...
 
 
+@_close_dead()
 def _run_seeds(
     seeds: Sequence[Seed], options: RunOptions, shrink: bool, keep_going: bool
 ) -> SimulationReport:
