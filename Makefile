@@ -52,7 +52,7 @@ demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and 
 	@mkdir -p .ostinato
 	$(BIN)/ostinato run $(DEMO_AGENT) "$(DEMO_QUESTION)" $(DEMO_ARGS)
 
-test: $(DEV_STAMP) ## Run the tests that need no server (3 minutes on two cores)
+test: $(DEV_STAMP) ## Run the tests that need no server (less than 2 minutes on two cores)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service and not long" $(PYTEST_ARGS)
 
 check: $(DEV_STAMP) page ## Run every test, those that need services too; nothing may skip
@@ -61,9 +61,9 @@ check: $(DEV_STAMP) page ## Run every test, those that need services too; nothin
 	$(BIN)/python -m tests.fuzz.run --cases 5000 --seed $(SEED)
 	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
 
-coverage: $(DEV_STAMP) ## Measure the branch coverage of the core by the tests of `make test`
+coverage: $(DEV_STAMP) ## Measure the branch coverage of the core by the tests that need no server
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) -m "not service and not long" $(PYTEST_ARGS)
+	$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) -m "not service" $(PYTEST_ARGS)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report --fail-under=95
 

@@ -8,6 +8,7 @@ pytest_plugins = (
     *(("tests.support.properties",) if find_spec("hypothesis") else ()),
     "tests.support.certificates",
     "tests.support.collector",
+    "tests.support.quick_cases",
     "tests.support.temporary_folders",
     "tests.support.throwaway_postgres",
     "tests.spec.plugin",

@@ -1,5 +1,6 @@
-"""Checks the documents: relative links lead to files (and headings) that exist, and what stands in
-code quotes as a path or as a dotted name of the package exists too. Run by `make docs`."""
+"""Checks the documents: relative links lead to files (and headings) that exist, what stands in
+code quotes as a path or as a dotted name of the package exists too, and tables tell the length of
+files as it is, within a tenth. Run by `make docs`."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ NAME = re.compile(r"ostinato(?:\.\w+)+")
 GENERATED = frozenset(
     ["index", "command-line", "other-modules", *(face.removeprefix("ostinato.") for face in FACES)]
 )
+LENGTH = re.compile(r"^\| \[[^\]]*\]\(([^)\s]+\.py)\) \| (\d+) \|", re.MULTILINE)
 HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
 
 
@@ -53,6 +55,17 @@ def broken_links(path: Path, text: str) -> list[str]:
             found.append(f"the link {link} leads nowhere")
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
             found.append(f"the link {link} names no heading of {target.name}")
+    return found
+
+
+def stale_lengths(path: Path, text: str) -> list[str]:
+    """Rows of a table of files that tell another number of lines than the file has."""
+    found = []
+    for file, told in LENGTH.findall(text):
+        target = path.parent / file
+        lines = len(target.read_text(encoding="utf-8").splitlines()) if target.exists() else 0
+        if abs(lines - int(told)) > lines / 10:
+            found.append(f"{target.name} has {lines} lines, not {told}")
     return found
 
 
@@ -98,7 +111,8 @@ def main() -> int:
     for path in pages:
         text = path.read_text(encoding="utf-8")
         where = path.relative_to(ROOT)
-        problems += [f"{where}: {it}" for it in broken_links(path, text) + missing_code(text)]
+        faults = broken_links(path, text) + missing_code(text) + stale_lengths(path, text)
+        problems += [f"{where}: {it}" for it in faults]
     print("\n".join([*problems, f"{len(pages)} documents checked, {len(problems)} problem(s)"]))
     return 1 if problems else 0
 

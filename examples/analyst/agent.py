@@ -2,6 +2,10 @@
 
 The code runs as a process of its own on this machine, which is no sandbox: put an agent that talks
 to strangers into a container.
+
+Try:
+- Which region has the highest revenue?
+- How many units were sold per product?
 """
 
 from pathlib import Path

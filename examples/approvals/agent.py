@@ -1,4 +1,10 @@
-"""An accounts agent whose payments need a yes, and whose budget requests wait for a manager."""
+"""An accounts agent whose payments need a yes, and whose budget requests wait for a manager.
+
+Try:
+- Which invoices are open?
+- Pay invoice A-102
+- Request a budget of 2000 euros for a conference
+"""
 
 from typing import Any
 

@@ -1,5 +1,9 @@
 """A contract goes through three checks side by side, one of which fails at times and is tried
-again; then a person reads the summary, and it is published or written anew."""
+again; then a person reads the summary, and it is published or written anew.
+
+Try:
+- Contract of 2026-01-31: Northwind pays Paper & Co 1200 euros.
+"""
 
 import re
 from typing import Any

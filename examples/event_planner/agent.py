@@ -1,4 +1,8 @@
-"""An event planner that gives two tasks, the menu and the room, and has an invitation written."""
+"""An event planner that gives two tasks, the menu and the room, and has an invitation written.
+
+Try:
+- Plan a dinner for twelve
+"""
 
 from typing import Any
 

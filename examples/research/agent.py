@@ -1,4 +1,8 @@
-"""A pipeline: two researchers side by side, then a writer and a reviewer in a loop."""
+"""A pipeline: two researchers side by side, then a writer and a reviewer in a loop.
+
+Try:
+- Write a short report about electric ferries
+"""
 
 from typing import Any
 

@@ -1,4 +1,10 @@
-"""A desk that answers simple questions itself and hands flights and hotels to two colleagues."""
+"""A desk that answers simple questions itself and hands flights and hotels to two colleagues.
+
+Try:
+- I want to fly from Berlin to Lisbon on Friday
+- Find a hotel in Lisbon for two nights under 100 euros
+- What is there to see in Rome?
+"""
 
 from typing import Any
 

@@ -1,4 +1,9 @@
-"""An agent with three tools that remembers the unit of temperature a user likes."""
+"""An agent with three tools that remembers the unit of temperature a user likes.
+
+Try:
+- What is the weather in Rome and Oslo?
+- Switch to fahrenheit
+"""
 
 from typing import Any, Literal
 

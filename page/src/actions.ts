@@ -11,6 +11,7 @@ import { inPlace } from "./settings";
 import { rooted } from "./spans";
 import * as s from "./state";
 import { grown, merged, sameSpeaker } from "./streaming";
+import { untilVisible, whenHidden } from "./visible";
 import type {
   Approval,
   Event,
@@ -23,6 +24,7 @@ import type {
 
 const PAGE = 200;
 const MORE_DETAILS = 150; // milliseconds until details are asked for that took too long
+const MOST_AGENTS = 20; // whose open calls are counted
 const MOST_LIVE = 500; // events of agents that run as tools
 export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
@@ -34,6 +36,7 @@ let listed = 0;
 let stopping = false;
 let creating: Promise<void> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
+let stale: Event[] = []; // what was streamed before the connection broke
 let failure: string | undefined; // what was said of the last run that failed
 
 /** What changes whenever another session is opened. */
@@ -78,7 +81,7 @@ export async function chooseApp(name: string): Promise<void> {
     s.problem.value = info.error;
     return;
   }
-  void refreshApprovals();
+  void refreshWaiting();
   const [tree] = await Promise.all([tried(() => api.tree(name)), listSessions()]);
   if (s.app.value === name) s.tree.value = tree;
 }
@@ -198,15 +201,21 @@ export async function loadLatestSpans(): Promise<void> {
   if (latest?.invocationId) await loadSpans(latest.invocationId);
 }
 
-/** Take what the session's stream brings until another session is opened; reconnect where it breaks. */
+/**
+ * Take what the session's stream brings until another session is opened; reconnect where it breaks.
+ * A hidden tab has no stream; it gets what it missed when it is shown again.
+ */
 async function follow(where: Place, turn: number): Promise<void> {
   let pause = 500;
   while (turn === opened) {
-    following = new AbortController();
-    s.partials.value = []; // what runs is told from its beginning
+    await untilVisible();
+    if (turn !== opened) return;
+    const stream = (following = new AbortController());
+    const end = whenHidden(() => stream.abort());
+    stale = s.partials.value; // what runs is told from its beginning
     try {
       const after = s.events.value[s.events.value.length - 1]?.number ?? 0;
-      for await (const frame of api.follow(where, after, following.signal)) {
+      for await (const frame of api.follow(where, after, stream.signal)) {
         if (turn !== opened) return;
         pause = 500;
         s.lost.value = false;
@@ -216,11 +225,14 @@ async function follow(where: Place, turn: number): Promise<void> {
       }
     } catch (error) {
       if (turn !== opened) return;
+      if (stream.signal.aborted) continue;
       if (error instanceof ApiError && error.status < 500) {
         s.problem.value = error.message;
         return;
       }
       s.lost.value = true;
+    } finally {
+      end();
     }
     await new Promise((done) => setTimeout(done, pause));
     pause = Math.min(pause * 2, 10_000);
@@ -250,7 +262,8 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
     // A piece may come after the whole that the store gave already.
     const whole = s.events.value.findLast((one) => sameSpeaker(one.event, found));
     if (whole && whole.event.timestamp > found.timestamp) return;
-    s.partials.value = grown(s.partials.value, found);
+    const old = stale.filter((one) => sameSpeaker(one, found)); // told again from its beginning
+    s.partials.value = grown(s.partials.value.filter((one) => !old.includes(one)), found);
     return;
   }
   const number = Number(id);
@@ -259,7 +272,10 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
   batch(() => {
     s.events.value = [...s.events.value, { number, event: found }];
     s.total.value = Math.max(s.total.value, number);
-    if (stopping && found.errorCode) keepStopped(); // the mark of the cancelled run
+    if (!found.errorCode) {
+      s.live.value = s.live.value.filter((one) => !isStopped(one) || !sameSpeaker(one, found));
+    }
+    if (isCancelled(found) || (stopping && found.errorCode)) keepStopped(); // the mark of the cancelled run
     s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
     if (found.author === "user") s.sent.value = undefined;
     if (found.errorCode && s.problem.value === failure) s.problem.value = undefined;
@@ -283,6 +299,7 @@ function tell(event: Event): void {
   else if (question) {
     s.told.value = `${event.author} asks: ${String(question.functionCall?.args?.["message"] ?? "")}`;
   }
+  else if (isCancelled(event)) s.told.value = "The turn was stopped.";
   else if (event.errorCode) s.told.value = `${event.author} failed: ${event.errorMessage ?? ""}`;
   else if (text && event.author !== "user" && callOf(event) === undefined) {
     s.told.value = `${event.author}: ${oneLine(text, 500)}`;
@@ -292,7 +309,7 @@ function tell(event: Event): void {
 function idle(): void {
   batch(() => {
     s.running.value = false;
-    if (stopping) keepStopped();
+    keepStopped();
     s.partials.value = [];
     s.sent.value = undefined;
   });
@@ -301,7 +318,7 @@ function idle(): void {
   void listSessions();
 }
 
-/** Keep what was streamed until the person stopped the run; the log does not have it. */
+/** Keep what was streamed until a person stopped the run or its server died; the log does not have it. */
 function keepStopped(): void {
   stopping = false;
   const said = s.partials.value.filter((one) => one.content?.parts?.length);
@@ -359,10 +376,19 @@ export async function send(parts: Part[], taken?: () => void): Promise<boolean> 
   });
   const done = await tried(async () => {
     // The session's own stream shows what happens; this one tells when the run could not begin.
-    for await (const frame of api.run(where, message, new AbortController().signal)) {
-      taken?.();
-      const body = frame.data ? JSON.parse(frame.data) : {};
-      if (body.error !== undefined && !body.id) tellFailure(body.error);
+    const control = new AbortController();
+    const answer = await api.run(where, message, control);
+    taken?.();
+    const end = whenHidden(() => control.abort()); // the run goes on
+    try {
+      for await (const frame of answer) {
+        const body = frame.data ? JSON.parse(frame.data) : {};
+        if (body.error !== undefined && !body.id) tellFailure(body.error);
+      }
+    } catch (error) {
+      if (!control.signal.aborted) throw error;
+    } finally {
+      end();
     }
     return true;
   });
@@ -503,6 +529,16 @@ export async function refreshApprovals(): Promise<boolean> {
   } catch {
     return false; // asked again soon; what the person does meanwhile tells what is wrong
   }
+}
+
+/** Ask what waits in the open agent, and count what waits in the others. */
+export async function refreshWaiting(): Promise<void> {
+  void refreshApprovals();
+  const others = s.apps.value.filter((one) => !one.error && one.name !== s.app.value).slice(0, MOST_AGENTS);
+  const found = await Promise.all(
+    others.map(({ name }) => api.approvals(name).then((all) => [name, all.length] as const, () => [name, 0] as const)),
+  );
+  s.elsewhere.value = Object.fromEntries(found.filter(([, count]) => count));
 }
 
 export async function fork(atEvent?: string): Promise<void> {

@@ -82,10 +82,12 @@ export async function begin(): Promise<void> {
   await read(async (wanted, isNewest) => {
     const found = await tried(api.apps);
     if (!found || !isNewest()) return;
-    s.apps.value = found;
+    s.apps.value = found.apps;
+    s.folder.value = found.folder ?? "";
     const name = wanted.get("app") ?? localStorage.getItem("ostinato-app");
-    const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
+    const first = found.apps.find((one) => one.name === name) ?? found.apps.find((one) => !one.error);
     if (!first) return;
+    tellMissing(wanted, first.name);
     s.user.value = wanted.get("user") ?? s.user.value;
     take(wanted);
     void chooseApp(first.name);
@@ -95,8 +97,16 @@ export async function begin(): Promise<void> {
 
 /** Look for agents until there is one: somebody is making the first. */
 export async function awaitAgents(): Promise<void> {
-  const found = await api.apps().catch(() => []);
-  if (found.length && !s.apps.value.length) await begin();
+  const found = await api.apps().catch(() => undefined);
+  if (found?.apps.length && !s.apps.value.length) await begin();
+}
+
+/** Say that the agent of an address is not there. */
+function tellMissing(wanted: URLSearchParams, shown: string): void {
+  const name = wanted.get("app");
+  if (name && !s.apps.value.some((one) => one.name === name)) {
+    s.problem.value = `There is no agent ${name} here; ${shown} is shown instead.`;
+  }
 }
 
 /** Show what the address names, after the person went back or changed it. */
@@ -105,6 +115,7 @@ export const followAddress = (): Promise<void> =>
     const [app, user] = [wanted.get("app") ?? s.app.value, wanted.get("user") ?? s.user.value];
     const listed = `${s.search.value} ${s.only.value}`;
     take(wanted);
+    tellMissing(wanted, s.app.value);
     if (app !== s.app.value && s.apps.value.some((one) => one.name === app)) {
       s.user.value = user;
       void chooseApp(app);
@@ -138,7 +149,9 @@ export async function reveal(number: number): Promise<void> {
     if ((s.events.value[0]?.number ?? 0) >= first) break; // they could not be loaded
   }
   const found = s.events.value.find((one) => one.number === number);
-  if (found && opened === openedTurn()) s.selected.value = found.event.id;
+  if (opened !== openedTurn()) return;
+  if (found) s.selected.value = found.event.id;
+  else if (s.session.value) s.problem.value = `There is no event ${number} in this session.`;
 }
 
 /** Copy the address of an event. */

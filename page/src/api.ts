@@ -63,7 +63,8 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   if (init.body) headers.set("Content-Type", "application/json");
   const response = await fetch(BASE + path, { ...init, headers }).catch((error: unknown) => {
     if (!(error instanceof TypeError)) throw error; // such as one that was cancelled
-    throw new Error("The server cannot be reached. Is it still running? The page tries again.");
+    const next = init.method ? "Do this again when it is back." : "The page tries again.";
+    throw new Error(`The server cannot be reached. Is it still running? ${next}`);
   });
   if (!response.ok) throw await problem(response);
   return response;
@@ -97,7 +98,8 @@ const evalOf = (app: string) => `/dev/apps/${enc(app)}`;
 const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.session)}`;
 
 export const api = {
-  apps: () => read<{ apps: AppInfo[] }>("/list-apps?detailed=true").then((found) => found.apps),
+  /** The agents; if there are none, the folder in which they are looked for. */
+  apps: () => read<{ apps: AppInfo[]; folder?: string }>("/list-apps?detailed=true"),
   tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
   graph: (app: string) => read<AppGraph>(`/apps/${enc(app)}/graph`),
   prices: (app: string) => read<Prices>(`/apps/${enc(app)}/prices`),
@@ -211,11 +213,14 @@ export const api = {
     return read<EffectList>(`${place ? at(place) : `/apps/${enc(app)}`}/effects?${query}`);
   },
 
-  /** Start a run that goes on if this page is closed; the key makes a repeated message one. */
-  async *run(place: Place, newMessage: Message, signal: AbortSignal): AsyncGenerator<Frame> {
+  /**
+   * Start a run that goes on if this page is closed; the key makes a repeated message one. The server
+   * answers once it has taken the message; `control` ends the stream.
+   */
+  run: async (place: Place, newMessage: Message, control: AbortController): Promise<AsyncGenerator<Frame>> => {
     const response = await send("/run_sse?detach=true", {
       method: "POST",
-      signal,
+      signal: control.signal,
       headers: { "Idempotency-Key": crypto.randomUUID() },
       body: JSON.stringify({
         appName: place.app,
@@ -225,7 +230,7 @@ export const api = {
         streaming: true,
       }),
     });
-    yield* frames(response);
+    return frames(response);
   },
 
   /** Follow a session from an event on: what is stored after it, then what runs. */

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "./api";
-import { listed } from "./prices";
+import { agentModels, listed } from "./prices";
 import * as s from "./state";
 import type { AppGraph, GraphTool } from "./types";
 
@@ -25,11 +25,16 @@ effect(() => {
   const name = s.app.value;
   graph.value = listed.value = undefined;
   graphProblem.value = "";
+  agentModels.value = {};
   const info = s.apps.value.find((one) => one.name === name);
   if (!name || info?.error) return;
   const isOpen = () => s.app.peek() === name;
   api.graph(name).then(
-    (found) => isOpen() && (graph.value = found),
+    (found) => {
+      if (!isOpen()) return;
+      graph.value = found;
+      agentModels.value = Object.fromEntries(found.nodes.map((node) => [node.name, node.model ?? ""]));
+    },
     (error: Error) => isOpen() && (graphProblem.value = error.message),
   );
   api.prices(name).then(

@@ -13,6 +13,8 @@ export interface Decided {
   about: string;
   outcome: string;
   approved: boolean;
+  /** Whether other arguments were approved than were asked for. */
+  edited: boolean;
   /** The tool's own call, for an approval. */
   call: string;
 }
@@ -37,7 +39,7 @@ export function decisionsOf(events: readonly Numbered[]): Decided[] {
       if (!functionResponse || !about || one.event.author !== "user") continue;
       const given = functionResponse.response ?? {};
       const [outcome, approved] = outcomeOf(functionResponse.name, given);
-      found.push({ one, ...about, outcome, approved });
+      found.push({ one, ...about, outcome, approved, edited: approved && isObject(given["args"]) });
     }
   }
   return found.reverse();

@@ -126,9 +126,13 @@ let adding = false;
 /** Add a session as a case, and show it. */
 export async function addSession(one: Summary): Promise<void> {
   if (!(await addCase(caseIdOf(s.title(one), one.id), one))) return;
+  showCases();
+  await load();
+}
+
+export function showCases(): void {
   s.screen.value = "evaluation";
   tab.value = "cases";
-  await load();
 }
 
 /** The cases that were made of single turns, by invocation. */

@@ -30,8 +30,18 @@ export const short = (value: number): string =>
       ? `${(value / 1000).toFixed(value < 1e4 ? 1 : 0)}k`
       : `${(value / 1e6).toFixed(1)}M`;
 
-export const duration = (seconds: number): string =>
-  seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(2)} s`;
+/** A time as a person says it: 12 ms, 3.20 s, 12 min, 2 h 5 min, 3 d 1 h. */
+export const duration = (seconds: number): string => {
+  if (seconds < 1) return `${(seconds * 1000).toFixed(0)} ms`;
+  if (seconds < 59.995) return `${seconds.toFixed(2)} s`;
+  const whole = Math.round(seconds);
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  if (minutes < 10) return rest ? `${minutes} min ${rest} s` : `${minutes} min`;
+  const [large, small, words] = minutes < 1440 ? [60, 1, ["h", "min"]] : [1440, 60, ["d", "h"]];
+  if (minutes < 60) return `${minutes} min`;
+  const more = Math.floor((minutes % large) / small);
+  return `${Math.floor(minutes / large)} ${words[0]}${more ? ` ${more} ${words[1]}` : ""}`;
+};
 
 export const count = (value: number | undefined): string => (value ?? 0).toLocaleString("en");
 

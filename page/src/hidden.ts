@@ -21,10 +21,10 @@ interface Piece {
 }
 
 /** Split a text at its hidden characters; each comes as an escape that can be seen. */
-export function pieces(text: string): Piece[] {
+export function pieces(text: string, hidden = HIDDEN): Piece[] {
   const found: Piece[] = [];
   let at = 0;
-  for (const match of text.matchAll(HIDDEN)) {
+  for (const match of text.matchAll(hidden)) {
     if (match.index > at) found.push({ text: text.slice(at, match.index), hidden: false });
     found.push({ text: escaped(match[0]), hidden: true });
     at = match.index + match[0].length;
@@ -32,6 +32,12 @@ export function pieces(text: string): Piece[] {
   if (at < text.length) found.push({ text: text.slice(at), hidden: false });
   return found;
 }
+
+// The marks that turn the text around them; writing in two directions seldom needs more than letters.
+export const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** Return a text whose marks of direction are escapes; all else stays as it is. */
+export const straight = (text: string): string => text.replace(TURNS, escaped);
 
 /** Return a text with its hidden characters as escapes. */
 export const revealed = (text: string): string =>

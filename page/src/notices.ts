@@ -15,12 +15,15 @@ export async function enableNotices(): Promise<void> {
 }
 
 let known: Set<string> | undefined; // what waited before; undefined until the first answer
-let title = "";
+
+effect(() => {
+  const waiting = s.approvals.value.length;
+  const shown = [s.openTitle.value, s.app.value, "Ostinato"].filter(Boolean).join(" – ");
+  document.title = `${waiting ? `(${waiting}) ` : ""}${revealed(shown)}`;
+});
 
 effect(() => {
   const waiting = s.approvals.value;
-  title ||= document.title;
-  document.title = waiting.length ? `(${waiting.length}) ${title}` : title;
   const before = known;
   known = new Set([...(before ?? []), ...waiting.map(keyOf)]);
   const fresh = before && waiting.filter((one) => !before.has(keyOf(one)));

@@ -12,6 +12,9 @@ export const listed = signal<Prices | undefined>(undefined);
 /** Prices that the person gave, by model: "in, cached, out" for a million tokens. */
 export const given = signal<{ [model: string]: string }>(keptPrices());
 
+/** The models of the open app's agents, by the agent's name. */
+export const agentModels = signal<{ [agent: string]: string }>({});
+
 /** Tokens of model calls; `input` includes those from the cache. */
 export interface Tokens {
   input: number;
@@ -93,10 +96,11 @@ export function originOf(model: string): string {
 }
 
 /** The sign before an amount: list prices are dollars, a budget's have any currency. */
-export const money = (amount: number): string => {
+export const money = (amount: number, most = 6): string => {
   const own = Object.keys(listed.value?.own ?? {}).length > 0;
-  const digits = amount >= 1 ? 2 : amount >= 0.01 ? 4 : 6;
-  return `${own ? "" : "$"}${amount.toFixed(digits)}`;
+  // The sum of single calls and that of their tokens may differ in the last bit: half rounds up in both.
+  const digits = amount >= 1 ? 2 : amount >= 0.01 ? 4 : amount >= 1e-4 ? most : 6;
+  return `${own ? "" : "$"}${(amount * (1 + 1e-12)).toFixed(digits)}`;
 };
 
 export const tokensOfUsage = (usage: Usage | undefined): Tokens => ({
@@ -149,8 +153,11 @@ export const addCosts = (costs: readonly (number | undefined)[]): number | undef
     0,
   );
 
-/** The model of an event: as it was asked for, else as it calls itself. */
-export function modelOf(event: Event, span: Span | undefined): string {
+/** The model of an event: as it was asked for, as it calls itself, or its agent's; one with a price, if any has. */
+export function modelOf(event: Event, span?: Span): string {
   const asked = span?.attributes["gen_ai.request.model"];
-  return typeof asked === "string" && asked ? asked : (event.modelVersion ?? "");
+  const names = [asked, event.modelVersion, agentModels.value[event.author]].filter(
+    (name): name is string => typeof name === "string" && name !== "",
+  );
+  return names.find(priceOf) ?? names[0] ?? "";
 }

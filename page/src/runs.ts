@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { listSessions, open, place, tried } from "./actions";
 import { api } from "./api";
 import * as s from "./state";
-import type { JsonObject, Numbered } from "./types";
+import type { ForkBranch, JsonObject, Numbered } from "./types";
 
 /** Whether a trial is on its way to the server; a second click does nothing. */
 export const starting = signal(false);
@@ -59,3 +59,12 @@ export const messageOf = (invocation: string): Numbered | undefined =>
       event.author === "user" &&
       event.content?.parts?.some((part) => part.text),
   );
+
+/** The number of the last event that two sessions of a tree share; undefined if one is not in it. */
+export function sharedEvents(tree: ForkBranch, one: string, other: string): number | undefined {
+  const has = (branch: ForkBranch, id: string): boolean =>
+    branch.sessions.some((session) => session.id === id) || branch.branches.some((inner) => has(inner, id));
+  if (!has(tree, one) || !has(tree, other)) return undefined;
+  const deeper = tree.branches.find((branch) => has(branch, one) && has(branch, other));
+  return deeper ? sharedEvents(deeper, one, other) : tree.last;
+}

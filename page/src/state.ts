@@ -1,10 +1,11 @@
 // What the page knows, as signals. Actions change it; the parts read it.
 
 import { computed, signal } from "@preact/signals";
+import { straight } from "./hidden";
 import { setting } from "./settings";
 import { isStopped, nested } from "./nesting";
 import type { Row } from "./nesting";
-import { turnsOf } from "./turns";
+import { isShown, turnsOf } from "./turns";
 import type {
   AppInfo,
   Approval,
@@ -39,6 +40,8 @@ const ONLY = ["", "running", "waiting", "failed"] as const;
 const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
 
 export const apps = signal<AppInfo[]>([]);
+/** The folder without agents that the server looks in, if it tells. */
+export const folder = signal("");
 export const app = signal<string>("");
 export const user = signal(kept("ostinato-user", "user"));
 export const sessions = signal<Summary[]>([]);
@@ -81,6 +84,8 @@ export const running = signal(false);
 export const selected = signal<string | undefined>(undefined);
 export const spans = signal<Span[]>([]);
 export const approvals = signal<Approval[]>([]);
+/** How much waits in the other agents, by agent; those where nothing does are left out. */
+export const elsewhere = signal<{ [app: string]: number }>({});
 /** Keys of calls whose answer is on its way; their buttons are disabled. */
 export const answering = signal<ReadonlySet<string>>(new Set());
 /** Outcomes of calls that were answered elsewhere, or are no longer open, by key. */
@@ -120,19 +125,23 @@ export const rows = computed<Row[]>(() => {
   return nested([...withStopped(events.value, stopped), ...open.map(unnumbered)]);
 });
 
+/** The rows of the conversation: those with something to show. */
+export const shownRows = computed(() => rows.value.filter((row) => row.open || isShown(row.one.event)));
+
 /** Put what stopped runs had said behind the events that came before it. */
 function withStopped(stored: Numbered[], stopped: Event[]): Numbered[] {
   if (!stopped.length) return stored;
   const all = [...stored];
   for (const event of stopped) {
     const at = all.findLastIndex((one) => one.event.invocationId === event.invocationId);
-    all.splice(at < 0 ? all.length : at + 1, 0, unnumbered(event));
+    const stop = at >= 0 && all[at]!.event.errorCode !== undefined; // what was said came before it
+    all.splice(at < 0 ? all.length : stop ? at : at + 1, 0, unnumbered(event));
   }
   return all;
 }
 
 /** Where the conversation's turns begin and end. */
-export const turns = computed(() => turnsOf(rows.value, running.value));
+export const turns = computed(() => turnsOf(rows.value, running.value, spans.value));
 
 /** The questions to a person that are open in the session. */
 export const questions = computed(() =>
@@ -151,7 +160,7 @@ export const active = computed(() => {
 
 /** What a session is called: by a person, by its first message, or by its id. */
 export const title = (one: Summary): string =>
-  one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id;
+  straight(one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id);
 
 /** What a session is called of which only the id may be known; an id that is long is cut. */
 export function titleOf(user: string, id: string): string {
@@ -170,9 +179,9 @@ export const openTitle = computed(() => {
   const meta = open?.state["__session_metadata__"];
   const name =
     meta && typeof meta === "object" && !Array.isArray(meta) ? meta["displayName"] : undefined;
-  if (typeof name === "string" && name) return name;
+  if (typeof name === "string" && name) return straight(name);
   const listed = sessions.value.find((one) => one.id === open?.id && one.userId === open?.userId);
-  return listed ? title(listed) : (begun.value ?? open?.id ?? "");
+  return listed ? title(listed) : straight(begun.value ?? open?.id ?? "");
 });
 
 /** The first message of a session, if its first event is loaded. */

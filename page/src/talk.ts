@@ -12,7 +12,7 @@ import type { Event, JsonObject } from "./types";
 export interface Line {
   who: string;
   text: string;
-  kind: "words" | "call" | "note";
+  kind: "words" | "call" | "note" | "error";
   whole: boolean;
 }
 
@@ -139,7 +139,7 @@ export function take(event: LiveEvent): void {
   transcribe("user", event.inputTranscription);
   transcribe(event.author, event.outputTranscription);
   if (event.errorCode) {
-    add({ who: event.author, text: `${event.errorCode}: ${event.errorMessage ?? ""}`, kind: "note", whole: true });
+    add({ who: event.author, text: `${event.errorCode}: ${event.errorMessage ?? ""}`, kind: "error", whole: true });
   }
   for (const part of event.content?.parts ?? []) {
     const rate = part.inlineData && rateOf(part.inlineData.mimeType);

@@ -43,6 +43,7 @@ export interface Actions {
   transferToAgent?: string;
   escalate?: boolean;
   endOfAgent?: boolean;
+  agentState?: JsonObject | null;
   rewindBeforeInvocationId?: string;
   requestedToolConfirmations?: { [callId: string]: Json };
   requestedAuthConfigs?: { [callId: string]: Json };
@@ -205,6 +206,7 @@ export interface GraphNode {
   group?: string;
   description: string;
   model?: string;
+  isLive: boolean;
   tools: GraphTool[];
 }
 

@@ -83,7 +83,9 @@ export function VirtualList<T>(props: Props<T>) {
       }
     }
     if (changed) setMeasured((count) => count + 1);
-    if (props.stick && atEnd.current) element.scrollTop = element.scrollHeight;
+    const active = document.activeElement; // a form that a person fills in stays where it is
+    const fills = element.contains(active) && active!.closest("form") !== null;
+    if (props.stick && atEnd.current && !fills) element.scrollTop = element.scrollHeight;
     else if (anchor.current) {
       const index = items.findIndex((item) => keyOf(item) === anchor.current!.key);
       if (index >= 0) {

@@ -3,6 +3,7 @@
 import { nodeName } from "./nesting";
 import { addCosts, addTokens, costOf, modelOf, NO_TOKENS, tokensOfSpan, tokensOfUsage } from "./prices";
 import type { Tokens } from "./prices";
+import { extentOf } from "./turns";
 import type { Event, Numbered, Span } from "./types";
 
 /** A row: a turn, or something that happened in it. Times are seconds since the turn began. */
@@ -65,8 +66,7 @@ export function turnsOf(events: readonly Numbered[], spans: readonly Span[], now
 function turnOf(invocation: string, events: Event[], spans: Span[], now: number): Turn {
   const asked = events.find((one) => one.author === "user");
   const text = asked?.content?.parts?.find((part) => part.text)?.text;
-  const starts = [...spans.map((one) => one.start), ...events.map((one) => one.timestamp)];
-  const start = Math.min(...starts);
+  const [start, end] = extentOf(events, spans, now);
   const root = spans.find((one) => !one.parentId) ?? spans[0];
   const bars = [...spanBars(spans, invocation, start, now), ...nodeBars(events, spans, invocation, start)];
   const waited = root && asked ? root.start - asked.timestamp : 0;
@@ -78,7 +78,7 @@ function turnOf(invocation: string, events: Event[], spans: Span[], now: number)
       to: root!.start - start,
     });
   }
-  const length = Math.max(1e-6, ...bars.map((bar) => bar.to));
+  const length = Math.max(1e-6, end - start);
   const models = bars.filter((bar) => bar.kind === "model");
   const head: Bar = {
     ...blank(invocation, "turn", text ?? (asked ? "answer" : "turn")),
@@ -189,7 +189,7 @@ function nodeBars(events: Event[], spans: Span[], invocation: string, start: num
 /** Tokens and cost of events; the cost is undefined if one of their models has no price. */
 export function sumUsage(
   events: readonly Numbered[],
-  spanOf: (event: Event) => Span | undefined,
+  spanOf: (event: Event) => Span | undefined = () => undefined,
 ): { tokens: Tokens; cost: number | undefined } {
   let tokens = NO_TOKENS;
   const costs: (number | undefined)[] = [];

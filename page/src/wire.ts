@@ -132,6 +132,7 @@ export interface EffectRecord {
   outcome: string;
   inDoubt: boolean;
   resolution: string;
+  ranIn: string;
   damaged: string;
 }
 
@@ -155,6 +156,7 @@ export interface Invocation {
   modelDuration?: number;
   toolDuration?: number;
   callTrace?: TracedCall[];
+  inferenceCallCount?: number;
 }
 
 export interface ConversationScenario {

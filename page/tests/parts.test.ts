@@ -3,11 +3,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { costOf } from "../src/cost";
 import { keepDraft, loadDraft } from "../src/drafts";
-import { age, short } from "../src/format";
+import { age, duration, short } from "../src/format";
+import { pieces, straight, TURNS } from "../src/hidden";
 import { stretches } from "../src/highlight";
 import type { Row } from "../src/nesting";
-import { keepPrice } from "../src/prices";
+import { agentModels, keepPrice } from "../src/prices";
 import { turnsOf } from "../src/turns";
+import { turnsOf as waterfallOf } from "../src/waterfall";
 import type { Event } from "../src/types";
 
 beforeEach(() => localStorage.clear());
@@ -37,7 +39,13 @@ describe("drafts", () => {
   });
 });
 
-const row = (invocationId: string, timestamp: number, depth = 0, more: Partial<Event> = {}): Row => ({
+const SAID = { parts: [{ text: "said" }] };
+const row = (
+  invocationId: string,
+  timestamp: number,
+  depth = 0,
+  more: Partial<Event> = { content: SAID },
+): Row => ({
   key: `${invocationId} ${timestamp}`,
   one: { number: timestamp, event: { id: "e", author: "a", invocationId, timestamp, ...more } },
   depth,
@@ -62,14 +70,51 @@ describe("turns", () => {
       invocation: "i",
       message: "",
       seconds: 5,
+      waited: 0,
       events: 4,
       failed: false,
       usage: [{ model: "", prompt: 20, cached: 8, output: 6 }],
     });
     expect(ends.has("j 10")).toBe(true);
   });
+  test("take as long as in the waterfall", () => {
+    const rows = [row("i", 2, 0, { content: { role: "user", parts: [{ text: "Hi" }] } }), row("i", 5)];
+    const spans = [
+      { id: "s", name: "invocation", operation: "invocation", invocationId: "i", start: 2.5, end: 9, attributes: {} },
+      { id: "t", name: "x", operation: "x", invocationId: "i", start: 2.5, end: 8, parentId: "s", attributes: {} },
+    ];
+    const [drawn] = waterfallOf(rows.map(({ one }) => one), spans, 0);
+    expect(turnsOf(rows, false, spans).ends.get("i 5")!.seconds).toBe(7);
+    expect(drawn!.length).toBe(7);
+  });
+  test("count tokens of a response without a model as those of its agent's", () => {
+    agentModels.value = { a: "house" };
+    const one = (modelVersion?: string) => row("i", 2, 0, { usageMetadata, ...(modelVersion ? { modelVersion } : {}) });
+    const models = () => turnsOf([row("i", 1), one(), one("other")], false).ends.get("i 2")!.usage.map((all) => all.model);
+    expect(models()).toEqual(["house", "other"]);
+    keepPrice("house", "1, 1, 1"); // one with a price counts
+    expect(models()).toEqual(["house"]);
+    agentModels.value = {};
+    keepPrice("house", "");
+  });
   test("the last one has no end while something runs", () => {
     expect(turnsOf([row("i", 1), row("i", 2)], true).ends.size).toBe(0);
+  });
+  test("tell the time of waiting for a person apart", () => {
+    const asks = { longRunningToolIds: ["c"], content: { parts: [] } };
+    const answer = { author: "user", content: { parts: [{ text: "yes" }] } };
+    const shown = { content: { parts: [{ text: "x" }] } };
+    const rows = [row("i", 1, 0, answer), row("i", 3, 0, asks), row("i", 4, 0, shown), row("i", 700, 0, answer), row("i", 702, 0, shown)];
+    expect(turnsOf(rows, false).ends.get("i 702")).toMatchObject({ seconds: 5, waited: 696 });
+  });
+  test("end at what is shown last, and stopped ones are no case", () => {
+    const said = { content: { parts: [{ text: "x" }] } };
+    const end = { actions: { endOfAgent: true, stateDelta: { __session_metadata__: {} } } };
+    const rows = [row("i", 1, 0, { ...said, author: "user" }), row("i", 2, 0, said), row("i", 3, 0, end)];
+    expect([...turnsOf(rows, false).ends.keys()]).toEqual(["i 2"]);
+    expect(turnsOf(rows, false).ends.get("i 2")).toMatchObject({ message: "x", seconds: 2, events: 3 });
+    const stopped = row("i", 4, 0, { errorCode: "RunCancelledError" });
+    expect(turnsOf([...rows, stopped], false).ends.get("i 4")).toMatchObject({ message: "", failed: false });
   });
   test("a change by hand is no turn", () => {
     expect(turnsOf([row("p-1", 1)], false).ends.size).toBe(0);
@@ -99,4 +144,15 @@ test("ages and counts are short", () => {
   const now = 1_000_000;
   expect([10, 120, 7200, 200_000].map((gone) => age(now - gone, now))).toEqual(["now", "2 min", "2 h", "2 d"]);
   expect([999, 1285, 12_850, 4_500_000].map(short)).toEqual(["999", "1.3k", "13k", "4.5M"]);
+});
+
+test("times are told as a person says them", () => {
+  const told = [0.02, 3.2, 59.999, 722.26, 61, 3600, 7500, 90_000].map(duration);
+  expect(told).toEqual(["20 ms", "3.20 s", "1 min", "12 min", "1 min 1 s", "1 h", "2 h 5 min", "1 d 1 h"]);
+});
+
+test("marks of direction are shown, and nothing else of a person's words", () => {
+  const text = "a\u202eb\nשלום 👩\u200d💻\u200f";
+  expect(straight(text)).toBe("a\\u202eb\nשלום 👩\u200d💻\u200f");
+  expect(pieces(text, TURNS).map((one) => one.hidden)).toEqual([false, true, false]);
 });

@@ -6,7 +6,8 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, cast
 from urllib.parse import quote, quote_plus
 
 from ._secrets import REDACTED, is_secret_name, redact_text
@@ -22,6 +23,37 @@ def redact_values(text: str, secrets: Iterable[str]) -> str:
       text: any text, such as an error of a server that repeats a request.
       secrets: the values; those of fewer than 4 characters are left.
     """
+    return _replace(text, _list_spellings(secrets))
+
+
+def redact_tree(value: Any, secrets: Iterable[str], skip: Collection[str] = ()) -> Any:
+    """Return JSON without known secrets, neither in its texts nor in its keys.
+
+    Args:
+      value: the JSON.
+      secrets: as for `redact_values`.
+      skip: keys whose texts are kept, such as those of base64.
+    """
+    spellings = _list_spellings(secrets)
+
+    def redact(one: Any) -> Any:
+        if isinstance(one, str):
+            return _replace(one, spellings)
+        if isinstance(one, list):
+            return [redact(each) for each in cast("list[Any]", one)]
+        if not isinstance(one, dict):
+            return one
+        fields = cast("dict[str, Any]", one)
+        return {
+            _replace(key, spellings): each if key in skip else redact(each)
+            for key, each in fields.items()
+        }
+
+    return redact(value)
+
+
+def _list_spellings(secrets: Iterable[str]) -> list[str]:
+    """Return all ways to write the secrets, the longest first."""
     spellings = {
         spelling
         for secret in secrets
@@ -29,17 +61,27 @@ def redact_values(text: str, secrets: Iterable[str]) -> str:
         for spelling in _spellings_of(secret)
         if len(spelling) >= _SHORTEST_SECRET
     }
-    for spelling in sorted(spellings, key=len, reverse=True):
+    return sorted(spellings, key=len, reverse=True)
+
+
+def _replace(text: str, spellings: Iterable[str]) -> str:
+    for spelling in spellings:
         text = text.replace(spelling, REDACTED)
     return redact_text(text)
 
 
-def secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
-    """Return the values of headers that hold secrets, and the tokens within them."""
+def secrets_of_headers(headers: Mapping[str, str], *, is_all: bool = False) -> list[str]:
+    """Return the values of headers that hold secrets, and the tokens within them.
+
+    Args:
+      headers: the headers.
+      is_all: whether each of them may hold a secret, whatever its name is.
+    """
     found: list[str] = []
     for name, value in headers.items():
         parts = name.lower().split("-")
-        if not is_secret_name(name) and not {"authorization", "cookie", "key"} & {*parts}:
+        is_named = is_secret_name(name) or bool({"authorization", "cookie", "key"} & {*parts})
+        if not is_all and not is_named:
             continue
         scheme, _, token = value.partition(" ")
         found += [value, token or value]

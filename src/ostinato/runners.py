@@ -22,6 +22,7 @@ from .context.deps import NOT_GIVEN, MakeDeps
 from .context.invocation import InvocationContext, new_invocation_context_id
 from .context.live_request_queue import LiveRequestQueue
 from .context.run_config import RunConfig as RunConfig
+from .durable.effect_notes import EffectCaller, nest_caller
 from .durable.lease import DEFAULT_SECONDS
 from .errors import InputValidationError
 from .events.event import Event
@@ -55,7 +56,7 @@ from .tools.finish_task_tool import FINISH_TASK_TOOL_NAME as FINISH_TASK_TOOL_NA
 
 if TYPE_CHECKING:
     from .artifacts.base_artifact_service import BaseArtifactService
-    from .context._ports import ChecksCalls
+    from .context._ports import ChecksCalls, GatesNodeCalls
     from .tools.policy.policy import Policy
 
 logger = get_logger(__name__)
@@ -147,9 +148,14 @@ class Runner:
         usage: BudgetUsage | None,
         within: Callable[[], tuple[Place, Fence] | None],
         policy: ChecksCalls | None = None,
+        caller: EffectCaller | None = None,
     ) -> None:
         """Count this runner's runs as parts of another run; see `ContextFactory.join_run`."""
-        self._contexts.join_run(usage, within, policy)
+        self._contexts.join_run(usage, within, policy, caller)
+
+    def gate_node_calls(self, gate: GatesNodeCalls | None) -> None:
+        """Let the tool calls of workflow nodes pass a gate, in spawned runs too; None for none."""
+        self._contexts.node_gate = gate
 
     def backlog(self, config: RunConfig | None = None) -> Backlog:
         """Return the pending work of this app in the store, for engines.
@@ -303,9 +309,12 @@ class Runner:
                 memory_service=self.memory_service,
                 credential_service=self.credential_service,
             )
-            session, services = request["parent"].session, request["parent"].services
+            parent: InvocationContext = request["parent"]
+            session, services = parent.session, parent.services
             nested = services.policy and services.policy.nest(session.id)
-            runner.work_for(services.budget_usage, partial(find_fence, session), nested)
+            caller = nest_caller(parent.run_state.journal, session.id, parent.agent.name)
+            runner.work_for(services.budget_usage, partial(find_fence, session), nested, caller)
+            runner.gate_node_calls(services.node_gate)
             runner.app.context = services.context_policy
             return runner
 

@@ -43,3 +43,12 @@ def test_links_to_pages_that_the_site_makes_are_known() -> None:
     page = check.ROOT / "docs" / "page.md"
     text = "[a](reference/agents.md) [b](reference/gone.md) [c](reference/command-line.md)"
     assert check.broken_links(page, text) == ["the link reference/gone.md leads nowhere"]
+
+
+def test_a_table_tells_the_length_of_files_within_a_tenth(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("pass\n" * 100)
+    page = tmp_path / "page.md"
+    assert check.stale_lengths(page, "| [a.py](a.py) | 109 | it |") == []
+    assert check.stale_lengths(page, "| [a.py](a.py) | 111 | it |") == [
+        "a.py has 100 lines, not 111"
+    ]

@@ -90,6 +90,14 @@ NAMED = "A file may name code of its own folder and of Ostinato, and what the ho
 TWICE = "A key that a file contains twice is refused (google-adk takes the last)."
 SPELT = "A field that an own class does not have is refused (google-adk leaves it out)."
 DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
+RECORDED_CALL = (
+    "The event of a tool node records its call (ostinato:node_call), for evaluations and replays."
+)
+NODE_CALL = {
+    "author": "flow", "inv": "inv-1", "final": True,
+    "custom_metadata": {"ostinato:node_call": {"tool": "add", "args": {"a": 1, "b": 2}}},
+    "output": 3, "node": {"path": "flow@1/add@1", "output_for": ["flow@1/add@1"]},
+}  # fmt: skip
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
 
 
@@ -431,6 +439,7 @@ DEVIATIONS: list[Deviation] = [
     Deviation("wf_task_in_two_turns", "each", "one invocation", GOES_ON, one_invocation),
     Deviation("wf_task_by_run_node", "each", "scope of task nodes", NODE_SCOPE,
         scope_of_task_nodes),
+    Deviation("wf_tool_node", "put", "turns.0.events.1", RECORDED_CALL, NODE_CALL),
     # What lets its holder act as somebody else is neither sent nor stored.
     *(Deviation(name, "drop", path, SECRETS) for name, paths in NOT_SENT.items() for path in paths),
     # Plugins and tools that come with the package.

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ostinato import types
+from ostinato import _clock, types
 from ostinato.agents.run_config import RunConfig
 from ostinato.apps import App
 from ostinato.errors import (
@@ -55,6 +55,7 @@ class ClientPlan:
       tasks: how many run side by side.
       is_away: whether it seems to be on a host of its own.
       pace: seconds that a tool takes.
+      behind: seconds that the clock of its host is behind.
       plant: a fault of `planted.py`.
     """
 
@@ -67,6 +68,7 @@ class ClientPlan:
     tasks: int = 2
     is_away: bool = False
     pace: float = 0.01
+    behind: float = 0.0
     plant: str = ""
 
     def save(self) -> Path:
@@ -331,6 +333,8 @@ async def run_client(plan: ClientPlan, service: Any = None) -> None:
     number = plan.seed
     if plan.is_away:
         seem_away(number)
+    if plan.behind:
+        _clock.use_sources(time=lambda: time.time() - plan.behind)
     folder = Path(plan.folder)
     service = service or open_service(plan.url, folder, number)
     runner = open_runner(service, Tools(Record(folder / "effects"), plan.pace))

@@ -124,11 +124,16 @@ class Effect:
 
 @dataclass
 class History:
-    """What happened, and what is left."""
+    """What happened, and what is left.
+
+    Attributes:
+      clocks_agree: whether all clients had the same time, by which writes of state are ordered.
+    """
 
     operations: list[Operation] = field(default_factory=list[Operation])
     effects: list[Effect] = field(default_factory=list[Effect])
     finals: dict[str, Final] = field(default_factory=dict[str, Final])
+    clocks_agree: bool = True
 
 
 class Recorder:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Protocol
 
+from tests.crash.world import Record
 from tests.jepsen.network import Network
 from tests.jepsen.servers import Server
 
@@ -49,6 +50,7 @@ class Nemesis:
       network: between clients and server.
       server: the database; None for a file.
       file: the file of SQLite.
+      notes: where each fault is noted, with its times of the monotonic clock.
 
     Attributes:
       faults: how many of each kind were injected.
@@ -61,9 +63,10 @@ class Nemesis:
         network: Network,
         server: Server | None,
         file: Path,
+        notes: Record,
     ) -> None:
         self._victims, self._network = victims, network
-        self._server, self._file = server, file
+        self._server, self._file, self._notes = server, file, notes
         self._seed = seed
         self.faults: Counter[str] = Counter()
 
@@ -83,19 +86,20 @@ class Nemesis:
             await asyncio.sleep(chance.uniform(*_GAP))
             fault = chance.choice(faults)
             seconds = chance.choice((chance.uniform(0.1, 1.0), chance.uniform(1.0, 4.0)))
-            if time.monotonic() + seconds < until:
-                await self._inject(fault, seconds, chance)
+            if (begun := time.monotonic()) + seconds < until:
+                victim = chance.choice(self._victims)
+                name = f"cut {chance.choice(self._network.ways)}" if fault == "cut" else fault
+                await self._inject(name, victim, seconds)
+                times = begun, time.monotonic()
+                self._notes.add({"fault": name, "client": victim.number, "times": times})
 
-    async def _inject(self, fault: str, seconds: float, chance: random.Random) -> None:
-        victim = chance.choice(self._victims)
-        if fault == "cut":
-            way = chance.choice(self._network.ways)
-            self.faults[f"cut {way}"] += 1
-            async with self._cut(victim.number, way):
-                await asyncio.sleep(seconds)
-            return
+    async def _inject(self, fault: str, victim: Victim, seconds: float) -> None:
+        """Inject a fault; those of the database do not concern the victim."""
         self.faults[fault] += 1
-        if fault == "kill":
+        if fault.startswith("cut "):
+            async with self._cut(victim.number, fault.removeprefix("cut ")):
+                await asyncio.sleep(seconds)
+        elif fault == "kill":
             victim.send(signal.SIGKILL)
             await victim.restart()
         elif fault == "pause":

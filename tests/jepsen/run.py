@@ -26,6 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from tests.crash.world import Record
 from tests.jepsen.checker import Violation, check_history
 from tests.jepsen.client import ClientPlan
 from tests.jepsen.forks import ForkServer
@@ -38,6 +39,7 @@ from tests.support.throwaway_postgres import find_free_port
 STORES = ("sqlite", *SERVERS)
 CLIENTS = 3
 ROUND_SECONDS = 20.0
+_CLOCKS_BEHIND = (0.0, 1.5, 3.0)  # seconds, one for each client, where clocks differ
 _SHOWN = 20  # violations that are printed
 _LATE_SECONDS = 30.0  # for a client to end after its time, and for the judge beyond its patience
 
@@ -148,16 +150,22 @@ class Rounds:
         sessions = [f"r{number}-{chance.randrange(2**32):08x}-{i}" for i in range(2)]
         plan = ClientPlan("judge", str(folder), url, sessions, 0.0, 0)
         self._run_judge("create", plan)
+        # Every other round, clients are on hosts whose clocks differ; a file has one host.
+        clocks_agree = self._server is None or number % 2 == 0
         plan.until = time.monotonic() + seconds
-        strays = asyncio.run(self._let_clients_run(plan, chance))
+        strays = asyncio.run(self._let_clients_run(plan, chance, clocks_agree))
         self._run_judge("settle", plan)
         history = read_history(folder)
+        history.clocks_agree = clocks_agree
         self._count(history)
         found = [Violation("client", "", each) for each in strays] + check_history(history)
         return found, folder
 
-    async def _let_clients_run(self, plan: ClientPlan, chance: random.Random) -> list[str]:
+    async def _let_clients_run(
+        self, plan: ClientPlan, chance: random.Random, clocks_agree: bool
+    ) -> list[str]:
         clients: list[ClientProcess] = []
+        behind = chance.sample(_CLOCKS_BEHIND, CLIENTS)
         try:
             for number in range(1, CLIENTS + 1):
                 own = replace(
@@ -167,12 +175,14 @@ class Rounds:
                     seed=chance.randrange(2**31),
                     is_away=chance.random() < 0.5,
                     pace=chance.choice((0.0, 0.02, 0.4)),
+                    behind=0.0 if clocks_agree else behind[number - 1],
                     plant=self._plant,
                 )
                 clients.append(ClientProcess(own, number, self._forks[number]))
             file = self._folder / "sessions.db"
             seed = chance.randrange(2**31)
-            nemesis = Nemesis(seed, clients, self._network, self._server, file)
+            notes = Record(Path(plan.folder) / "faults")
+            nemesis = Nemesis(seed, clients, self._network, self._server, file, notes)
             await nemesis.run(plan.until)
             self.figures.update({f"fault: {k}": n for k, n in nemesis.faults.items()})
             for client in clients:
@@ -241,7 +251,10 @@ def run_rounds(
             found, place = made.run(number, min(ROUND_SECONDS, max(left, 2.0)))
             violations += [{"round": number, **each._asdict()} for each in found]
             if found and keep is not None:
-                shutil.copytree(place, keep / f"{store}-{seed}-{number}", dirs_exist_ok=True)
+                kept = keep / f"{store}-{seed}-{number}"
+                shutil.copytree(place, kept, dirs_exist_ok=True)
+                if server is not None:
+                    shutil.copy(server.log, kept / "server.log")
             shutil.rmtree(place)
             number += 1
         figures = dict(sorted(made.figures.items()))

@@ -44,6 +44,9 @@ class Server(ABC):
     Args:
       network: where it runs.
       port: a free port there.
+
+    Attributes:
+      log: the file that it writes its messages to.
     """
 
     account: str
@@ -53,7 +56,7 @@ class Server(ABC):
         self.folder = Path(tempfile.mkdtemp(prefix="ostinato-jepsen-"))
         self.network, self.port = network, port
         self._process: subprocess.Popen[bytes] | None = None
-        self._log = self.folder / "log"
+        self.log = self.folder / "log"
         self._paused: list[int] = []
         try:
             self.prepare()
@@ -83,18 +86,18 @@ class Server(ABC):
         """
         deadline = time.monotonic() + _START_SECONDS
         while time.monotonic() < deadline:
-            before = self._log.stat().st_size if self._log.exists() else 0
-            with self._log.open("ab") as log:
+            before = self.log.stat().st_size if self.log.exists() else 0
+            with self.log.open("ab") as log:
                 command = self.network.wrap_server(end_with_parent(self.build_command()))
                 self._process = subprocess.Popen(
                     command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log
                 )
             while self._process.poll() is None and time.monotonic() < deadline:
-                if self.ready.encode() in self._log.read_bytes()[before:]:
+                if self.ready.encode() in self.log.read_bytes()[before:]:
                     return
                 time.sleep(0.02)
             time.sleep(0.1)  # what a killed one has left is still in use
-        raise RuntimeError(f"The server does not start: {self._log.read_text()[-2000:]}")
+        raise RuntimeError(f"The server does not start: {self.log.read_text()[-2000:]}")
 
     def stop(self, how: signal.Signals) -> None:
         """End it; with SIGKILL, all of its processes at once."""

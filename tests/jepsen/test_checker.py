@@ -267,6 +267,13 @@ def test_a_broken_history_is_found(kind: str, mend: Mend) -> None:
     assert kind in {violation.kind for violation in check_history(history)}
 
 
+def test_writes_have_no_order_where_clocks_differ() -> None:
+    history = make_history()
+    write_late(history)
+    history.clocks_agree = False
+    assert check_history(history) == []
+
+
 @pytest.mark.parametrize("is_stored", [True, False])
 def test_an_unknown_append_may_be_there_or_not(is_stored: bool) -> None:
     history = make_history()

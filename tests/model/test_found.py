@@ -6,8 +6,9 @@ import pytest
 
 from ostinato.testing import Entry
 from tests.model.model import Variant, play
+from tests.support.tries import tries
 
-_SEEDS = 6
+_SEEDS = tries(8)
 _FIRST, _SECOND = 0, 1  # the processes
 
 
@@ -185,6 +186,7 @@ FOUND: dict[str, tuple[Variant, list[Entry]]] = {
 }
 
 
+@pytest.mark.tries
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found_stays_mended(name: str) -> None:
     variant, plan = FOUND[name]

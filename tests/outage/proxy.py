@@ -29,6 +29,8 @@ class Proxy:
         self._silences: set[asyncio.Event] = set()
         self._mutes: set[asyncio.Event] = set()
         self._delay = 0.0
+        self._answers_left: int | None = None
+        self._at_last = self._cut
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -36,6 +38,11 @@ class Proxy:
 
     def _call(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         asyncio.run_coroutine_threadsafe(work(), self._loop).result()
+
+    @property
+    def has_connections(self) -> bool:
+        """Whether any connection is open."""
+        return bool(self._transports)
 
     def cut(self) -> None:
         """Drop every connection and refuse new ones."""
@@ -57,12 +64,21 @@ class Proxy:
         """Pass on what the clients of open connections send, and none of the answers."""
         self._call(self._mute)
 
+    def cut_after(self, answers: int) -> None:
+        """Pass on so many more answers, then drop every connection and refuse new ones."""
+        self._answers_left, self._at_last = answers, self._cut
+
+    def silence_after(self, answers: int) -> None:
+        """Pass on so many more answers, then no more for the connections that are open."""
+        self._answers_left, self._at_last = answers, self._silence
+
     def delay(self, seconds: float) -> None:
         """Pass everything on so much later, until this is called again."""
         self._delay = seconds
 
     def restore(self) -> None:
         """Take connections again."""
+        self._answers_left = None
         self._call(self._listen)
 
     def close(self) -> None:
@@ -121,7 +137,8 @@ class Proxy:
             transports.add(back.transport)
             self._transports |= transports
             await asyncio.gather(
-                self._pump(reader, back, silence), self._pump(there, writer, silence, mute)
+                self._pump(reader, back, silence),
+                self._pump(there, writer, silence, mute, counts=True),
             )
         except OSError:
             return
@@ -133,7 +150,11 @@ class Proxy:
             self._mutes.discard(mute)
 
     async def _pump(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *stops: asyncio.Event
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *stops: asyncio.Event,
+        counts: bool = False,
     ) -> None:
         with suppress(OSError):
             while data := await reader.read(2**16):
@@ -141,6 +162,12 @@ class Proxy:
                     await asyncio.sleep(self._delay)
                 if any(stop.is_set() for stop in stops):
                     continue
+                if counts and self._answers_left is not None:
+                    if self._answers_left == 0:
+                        self._answers_left = None
+                        await self._at_last()
+                        continue
+                    self._answers_left -= 1
                 writer.write(data)
                 await writer.drain()
         if not any(stop.is_set() for stop in stops):

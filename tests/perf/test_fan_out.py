@@ -12,7 +12,7 @@ from tests.perf.kit import Bench, QuickModel, allowed, calls, is_flat
 pytestmark = pytest.mark.long
 
 MAX_CHUNK = 74
-MAX_TOOL_CALL = 320
+MAX_TOOL_CALL = 330
 
 
 async def test_a_chunk_costs_the_same_anywhere(service: Any) -> None:

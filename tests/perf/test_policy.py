@@ -88,6 +88,7 @@ async def test_a_pattern_costs_one_call_for_each_rule_that_nothing_else_rules_ou
     assert await calls(decide, of_loop=False) <= allowed(230)
 
 
+@pytest.mark.long
 def test_a_program_without_a_policy_does_not_even_load_one() -> None:
     run = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(run, capture_output=True, text=True, check=True)

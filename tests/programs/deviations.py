@@ -190,6 +190,13 @@ DEVIATIONS = [
         _COUNTED,
     ),
     Deviation(
+        "node_classes",
+        '{"author": "kinds", "output": {"found"',
+        '{"author": "kinds", "custom": {"ostinato:node_call": {"args": {"query": "<hi><hi><hi>"}, '
+        '"tool": "searched"}}, "output": {"found"',
+        "The event of a tool node records its call, for evaluations and replays.",
+    ),
+    Deviation(
         "token_compaction",
         '"user", "user", "user", "desk"]',
         '"user", "user", "desk", "user"]',

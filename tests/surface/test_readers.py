@@ -43,6 +43,7 @@ EXCEPTIONS = {
         "evaluation.eval_result:EvalCaseResult.session_details",
         "evaluation.eval_result:EvalSetResult.creation_timestamp",
         "evaluation.eval_set:EvalSet.creation_timestamp",
+        "server.app_graph:GraphNode.is_live",
         "server.app_graph:Prices.as_of",
         "server.app_graph:Prices.currency",
         "server.approvals:CredentialRequest.*",

@@ -13,16 +13,18 @@ import pytest
 
 from ostinato.errors import ProviderError
 from ostinato.models.llm_response import LlmResponse
+from tests.support.tries import tries
 from tests.wire.asking import offered, request, texts
 from tests.wire.fault_server import Fault, FaultServer, make_fault
 from tests.wire.turns import Call, Turn
 
 #: Faults for each wire; `OSTINATO_FAULTS=2500` makes the four wires' 10,000.
-FAULTS = int(os.environ.get("OSTINATO_FAULTS", "250"))
+FAULTS = int(os.environ.get("OSTINATO_FAULTS", tries(250)))
 TURN = Turn("Yes, ☀.", (Call("book", {"city": "Rome"}),), thought="Hm.")
 LONGEST_S = 20
 
 
+@pytest.mark.tries
 @pytest.mark.filterwarnings("ignore:.* is not a valid:UserWarning")  # a value that is new to us
 @pytest.mark.parametrize("wire", ["chat", "responses", "gemini", "anthropic"])
 async def test_generated_faults(wire: str) -> None:

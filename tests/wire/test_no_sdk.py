@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from contextlib import AsyncExitStack
 from importlib import import_module
 
 import pytest
@@ -37,35 +38,39 @@ async def main(name, url):
     run = runner.run_async(user_id="u", session_id="s", new_message=said, run_config=config)
     texts = [e.content.parts[0].text async for e in run if not e.partial and e.content]
     await runner.close()
-    print(json.dumps([texts[-1], sorted(sys.modules)]))
+    return texts[-1]
 
-asyncio.run(main(*sys.argv[1:]))
+said = [asyncio.run(main(*one)) for one in json.loads(sys.argv[1])]
+print(json.dumps([said, sorted(sys.modules)]))
 """
 SDKS = ("google.genai", "openai", "anthropic", "litellm", "boto3", "botocore", "google.auth")
 
 
-@pytest.mark.parametrize(
-    ("wire", "name"),
-    [
-        ("gemini", "google:gemini-2.5-flash"),
-        ("anthropic", "anthropic:claude-sonnet-4-6"),
-        ("bedrock", "bedrock:anthropic.claude-sonnet-4-5-20250929-v1:0"),
-        ("chat", "openai-chat:gpt-5"),
-        ("responses", "openai:gpt-5"),
-    ],
-)
-async def test_a_run_imports_none(wire: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+WIRES = {
+    "gemini": "google:gemini-2.5-flash",
+    "anthropic": "anthropic:claude-sonnet-4-6",
+    "bedrock": "bedrock:anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "chat": "openai-chat:gpt-5",
+    "responses": "openai:gpt-5",
+}
+
+
+async def test_runs_of_all_wires_import_none(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(key, "sk-0123456789")
-    script = import_module(f"tests.wire.{wire}.script")
-    async with FakeServer(script.answers(TURNS, stream=True)) as server:
+    async with AsyncExitStack() as stack:
+        runs: list[tuple[str, str]] = []
+        for wire, name in WIRES.items():
+            script = import_module(f"tests.wire.{wire}.script")
+            server = FakeServer(script.answers(TURNS, stream=True))
+            runs.append((name, (await stack.enter_async_context(server)).url))
         done = await asyncio.to_thread(
             subprocess.run,
-            [sys.executable, "-c", PROGRAM, name, server.url],
+            [sys.executable, "-c", PROGRAM, json.dumps(runs)],
             capture_output=True,
             text=True,
         )
     assert done.returncode == 0, done.stderr[-2000:]
-    text, modules = json.loads(done.stdout)
-    assert text == "Rain."
+    texts, modules = json.loads(done.stdout)
+    assert texts == ["Rain."] * len(WIRES)
     assert not [one for one in modules if one in SDKS]

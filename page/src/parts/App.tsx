@@ -1,8 +1,8 @@
 // The page: sessions to the left, the session in the middle, what is selected to the right.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { keepToken } from "../api";
-import { refreshApprovals } from "../actions";
+import { refreshWaiting } from "../actions";
 import { onKey } from "../keys";
 import { begin, followAddress } from "../address";
 import * as s from "../state";
@@ -48,7 +48,7 @@ function useChoices(): void {
 export function App() {
   useChoices();
   useEffect(() => {
-    const timer = setInterval(refreshApprovals, 15_000);
+    const timer = setInterval(refreshWaiting, 15_000);
     document.addEventListener("keydown", onKey);
     window.addEventListener("hashchange", followAddress);
     return () => {
@@ -57,6 +57,7 @@ export function App() {
       window.removeEventListener("hashchange", followAddress);
     };
   }, []);
+  const screen = s.app.value ? s.screen.value : "session"; // without an agent there is only the start
   return (
     <div
       class={`page ${s.folded.value ? "narrow-side" : ""}`}
@@ -68,10 +69,10 @@ export function App() {
         Skip to the session
       </a>
       <Sidebar />
-      <main id="middle" class="middle" tabIndex={-1} aria-label={NAMES[s.screen.value]}>
-        {s.screen.value === "evaluation" && <Evaluation />}
-        {s.screen.value === "effects" && <AllEffects />}
-        {s.screen.value === "session" && (
+      <main id="middle" class="middle" tabIndex={-1} aria-label={NAMES[screen]}>
+        {screen === "evaluation" && <Evaluation />}
+        {screen === "effects" && <AllEffects />}
+        {screen === "session" && (
           <>
             {s.session.value ? <Open /> : <Start />}
             <Notice />
@@ -129,11 +130,19 @@ function Open() {
 
 function Notice() {
   const notice = s.apps.value.find((one) => one.name === s.app.value)?.notice;
-  return notice ? (
-    <p class="notice" role="note">
-      {notice}
+  const [open, setOpen] = useState(false);
+  if (!notice) return null;
+  const folds = s.narrow.matches;
+  return (
+    <p class={`notice ${folds && !open ? "folded" : ""}`} role="note">
+      <span>{notice}</span>
+      {folds && (
+        <button class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "less" : "more"}
+        </button>
+      )}
     </p>
-  ) : null;
+  );
 }
 
 function Token() {

@@ -9,7 +9,7 @@ export function Chat() {
   return (
     <VirtualList
       key={s.session.value?.id}
-      items={s.rows.value}
+      items={s.shownRows.value}
       keyOf={(row) => row.key}
       guess={72}
       label="Conversation"

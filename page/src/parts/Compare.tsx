@@ -3,20 +3,21 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
 import { api } from "../api";
-import { count, duration, oneLine } from "../format";
-import { addCosts } from "../prices";
-import * as prices from "../prices";
-import { forkedFrom } from "../runs";
+import { age, count, duration, oneLine } from "../format";
+import { money } from "../prices";
+import { forkedFrom, sharedEvents } from "../runs";
 import { flag } from "../settings";
 import * as s from "../state";
 import { align, compareSteps, stepsOf, sumsOf } from "../steps";
 import type { Pair, Step, StepKind } from "../steps";
-import type { Numbered } from "../types";
+import type { Numbered, Summary } from "../types";
 import { VirtualList } from "../virtual";
+import { sumUsage } from "../waterfall";
 import { Changes } from "./Changes";
 import { Check } from "./Check";
-import { ForkTree } from "./ForkTree";
+import { ForkTree, useForks } from "./ForkTree";
 
+const LONGEST = 60; // characters of a title among the choices
 const MOST = 1000; // events of the other session
 const differences = flag("differences", s.sees("compare"));
 
@@ -25,19 +26,24 @@ export function Compare() {
   const choices = s.sessions.value.filter((one) => one.id !== s.session.value?.id);
   const choose = (id: string) => (s.beside.value = id);
   const events = useEvents(chosen);
+  const [forks, wrong] = useForks();
+  const nameOf = (one: Summary): string => {
+    const shared = forks && s.session.value && sharedEvents(forks, s.session.value.id, one.id);
+    const kin = one.id === forkedFrom.value ? "forked from it" : shared ? `same until event ${shared}` : "";
+    return [oneLine(s.title(one), LONGEST), age(one.lastUpdateTime), kin].filter(Boolean).join(" · ");
+  };
   const listed = choices.find((one) => one.id === chosen);
   return (
     <div class="compare">
-      <ForkTree compare={choose} />
+      <ForkTree tree={forks} wrong={wrong} compare={choose} />
       <label>
-        Compare with{" "}
+        Compare with
         <select value={chosen} onChange={(e) => choose(e.currentTarget.value)}>
           <option value="">choose a session</option>
           {chosen && !listed && <option value={chosen}>{chosen}</option>}
           {choices.map((one) => (
             <option key={one.id} value={one.id}>
-              {s.title(one)}
-              {one.id === forkedFrom.value ? " (forked from it)" : ""}
+              {nameOf(one)}
             </option>
           ))}
         </select>
@@ -108,20 +114,14 @@ function summaryOf(pairs: Pair[]): string {
 
 function Sums(props: { left: Step[]; right: Step[]; name: string; events: Numbered[] }) {
   const [one, two] = [sumsOf(props.left), sumsOf(props.right)];
-  const cost = (events: Numbered[]) =>
-    addCosts(
-      events
-        .filter(({ event }) => event.usageMetadata)
-        .map(({ event }) => prices.costOf(prices.tokensOfUsage(event.usageMetadata), prices.modelOf(event, undefined))),
-    );
-  const [paid, otherPaid] = [cost(s.events.value), cost(props.events)];
+  const [paid, otherPaid] = [sumUsage(s.events.value).cost, sumUsage(props.events).cost];
   const rows: [string, string, string, boolean][] = [
     ["steps", count(one.steps), count(two.steps), one.steps === two.steps],
     ["tool calls", count(one.calls), count(two.calls), one.calls === two.calls],
     ["tokens", count(one.tokens), count(two.tokens), one.tokens === two.tokens],
     ["time", duration(one.seconds), duration(two.seconds), true],
   ];
-  if (paid && otherPaid) rows.push(["cost", prices.money(paid), prices.money(otherPaid), paid === otherPaid]);
+  if (paid && otherPaid) rows.push(["cost", money(paid), money(otherPaid), paid === otherPaid]);
   return (
     <table class="state sums" aria-label="Sums of both sessions">
       <thead>

@@ -1,20 +1,24 @@
 // A call that waits for a person: its arguments, and Approve, Edit arguments, Reject.
 
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as act from "../actions";
 import { tools } from "../appfacts";
+import { keeps, problemsOf, valueOf } from "../filled";
+import { count } from "../format";
 import { exactJson, pieces, revealed } from "../hidden";
-import { fieldOf, isObject, valueOf } from "../schema";
+import { readJson } from "../numbers";
+import { fieldOf, isObject } from "../schema";
 import type { Problems } from "../schema";
 import * as s from "../state";
 import type { Approval, Json, JsonObject } from "../types";
 import { Exact } from "./Exact";
 import { focusProblem, OneField, useInputs } from "./Fields";
 
-const LONG = 400; // characters of a value whose length is said
+const LONG = 700; // characters of a value whose middle is folded
+const SHOWN = 250; // of them that are shown at its beginning, and at its end
 
 type Doing = "" | "edit" | "reject";
-type Decide = (decision: JsonObject) => void;
+type Decide = (decision: JsonObject) => Promise<string | undefined>;
 
 export function Decision({ approval, done }: { approval: Approval; done?: boolean }) {
   const [doing, setDoing] = useState<Doing>("");
@@ -22,12 +26,16 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
   const outcome = s.outcomes.value[act.keyOf(approval)];
   const busy = s.answering.value.has(act.keyOf(approval));
   const over = done || outcome !== undefined;
-  const decide: Decide = (decision) =>
-    void act.answer(approval, decision).then((told) => setWrong(told ?? ""));
-  const back = () => {
-    setDoing("");
+  const [whole, setWhole] = useState(false);
+  const values = Object.entries(approval.args).map(([key, value]) => [key, textOf(value)] as const);
+  const rounded = rounds(approval.args);
+  const long = values.filter(([, text]) => text.length > LONG);
+  const decide: Decide = (decision) => {
     setWrong("");
+    return act.answer(approval, decision);
   };
+  const settle = (decision: JsonObject) => void decide(decision).then((told) => setWrong(told ?? ""));
+  const back = () => setDoing("");
   return (
     <div
       class={`decision ${over ? "done" : ""}`}
@@ -47,27 +55,44 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
         </p>
       )}
       <dl class="args">
-        {Object.entries(approval.args).map(([key, value]) => (
+        {values.map(([key, text]) => (
           <div key={key}>
             <dt>
               <Exact text={key} />
             </dt>
             <dd>
-              <Value value={value} />
+              <Value text={text} whole={whole} />
             </dd>
           </div>
         ))}
       </dl>
+      {long.length > 0 && (
+        <p class="folded">
+          {!whole && (
+            <span>
+              {long.map(([key, text]) => `The middle of ${revealed(key)} is hidden: ${count(text.length - 2 * SHOWN)} of ${count(text.length)} characters.`).join(" ")}{" "}
+            </span>
+          )}
+          <button class="link" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {whole ? "Show less" : "Show everything"}
+          </button>
+        </p>
+      )}
+      {rounded && (
+        <p class="folded">A number here is larger than this page can show exactly, so the arguments cannot be edited.</p>
+      )}
       {outcome && <p class="note">{outcome}</p>}
       {!over && !doing && (
         <p class="buttons">
-          <button class="primary" disabled={busy} onClick={() => decide({ action: "approve" })}>
+          <button class="primary" disabled={busy} onClick={() => settle({ action: "approve" })}>
             Approve
           </button>
-          <button disabled={busy} onClick={() => setDoing("edit")}>
-            Edit arguments
-          </button>
-          <button class="danger" disabled={busy} onClick={() => decide({ action: "reject" })}>
+          {!rounded && (
+            <button disabled={busy} onClick={() => setDoing("edit")}>
+              Edit arguments
+            </button>
+          )}
+          <button class="danger" disabled={busy} onClick={() => settle({ action: "reject" })}>
             Reject
           </button>
           <button class="link" disabled={busy} onClick={() => setDoing("reject")}>
@@ -81,18 +106,17 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
         </p>
       )}
       {doing === "edit" && !over && <Edit approval={approval} busy={busy} decide={decide} back={back} />}
-      {doing === "reject" && !over && <Reason busy={busy} decide={decide} back={back} />}
+      {doing === "reject" && !over && <Reason busy={busy} decide={settle} back={back} />}
     </div>
   );
 }
 
 interface FormProps {
   busy: boolean;
-  decide: Decide;
   back: () => void;
 }
 
-function Reason({ busy, decide, back }: FormProps) {
+function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObject) => void }) {
   const [reason, setReason] = useState("");
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -125,37 +149,38 @@ function Reason({ busy, decide, back }: FormProps) {
 const focus = (field: HTMLTextAreaElement | null) => field?.focus();
 
 /** The arguments as a form by the tool's schema; as JSON if there is none, or letters hide in them. */
-function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval }) {
+function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval; decide: Decide }) {
   const schema = tools.value.get(approval.tool)?.parameters;
   const field = useMemo(() => (schema ? { ...fieldOf(schema), label: "Arguments" } : undefined), [schema]);
-  const fits = field?.kind === "object" && isWhole(approval.args, field.fields.map((one) => one.name));
-  const [asJson, setAsJson] = useState(!fits || hides(approval.args));
-  const inputs = useInputs(field, approval.args);
+  const fits = useMemo(() => field?.kind === "object" && keeps(field, approval.args) && !hides(approval.args), [field]);
+  const [asJson, setAsJson] = useState(!fits);
+  const inputs = useInputs(fits ? field : undefined, approval.args);
   const [wrong, setWrong] = useState("");
-  const submit = (event: SubmitEvent) => {
+  const form = useRef<HTMLFormElement>(null);
+  // Before the next key: focus that moves later would take a key meant for another field.
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
+  const tell = (problems: Problems) => {
+    const { answer = "", ...others } = problems;
+    setWrong(answer);
+    inputs.setProblems(others);
+    if (Object.keys(problems).length) focusProblem(form.current!);
+  };
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    const form = event.target as HTMLFormElement;
-    if (!asJson && field) {
-      const problems: Problems = {};
-      const value = valueOf({ ...field, required: true }, inputs.filled, problems);
-      inputs.setProblems(problems);
-      if (Object.keys(problems).length) focusProblem(form, problems);
-      else decide({ action: "edit", args: (value ?? {}) as JsonObject });
-      return;
-    }
-    try {
-      const args = JSON.parse(String(new FormData(form).get("args") ?? "")) as Json;
-      if (!isObject(args)) throw new Error("Arguments are a JSON object.");
-      setWrong("");
-      decide({ action: "edit", args });
-    } catch (error) {
-      setWrong((error as Error).message);
-    }
+    const problems: Problems = {};
+    const shown = asJson ? undefined : field;
+    const args = shown
+      ? (valueOf(shown, inputs.filled, problems) ?? {})
+      : argsOf(String(new FormData(form.current!).get("args") ?? ""), problems);
+    tell(problems);
+    if (Object.keys(problems).length) return;
+    const told = await decide({ action: "edit", args: args as JsonObject });
+    if (told && form.current) tell(shown ? problemsOf(told, shown, inputs.filled) : { answer: told });
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       {asJson || !field ? (
-        <textarea name="args" rows={6} aria-label="Arguments as JSON" spellcheck={false} disabled={busy}>
+        <textarea class="json" name="args" rows={8} aria-label="Arguments as JSON" spellcheck={false} disabled={busy}>
           {exactJson(approval.args)}
         </textarea>
       ) : (
@@ -164,7 +189,7 @@ function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval
         </fieldset>
       )}
       {wrong && (
-        <p class="error" role="alert">
+        <p class="error" role="alert" tabIndex={-1}>
           {wrong}
         </p>
       )}
@@ -175,7 +200,7 @@ function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval
         <button type="button" disabled={busy} onClick={back}>
           Back
         </button>
-        {fits && !hides(approval.args) && (
+        {fits && (
           <button type="button" class="link" disabled={busy} onClick={() => setAsJson(!asJson)}>
             {asJson ? "Edit as a form" : "Edit as JSON"}
           </button>
@@ -185,22 +210,37 @@ function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval
   );
 }
 
-/** Whether a form would keep all arguments: those that the schema does not know would be lost. */
-const isWhole = (args: JsonObject, known: string[]): boolean =>
-  Object.keys(args).every((key) => known.includes(key));
+function argsOf(text: string, problems: Problems): Json {
+  try {
+    const args = readJson(text);
+    if (isObject(args)) return args;
+    problems["answer"] = "Arguments are a JSON object.";
+  } catch (error) {
+    problems["answer"] = (error as Error).message;
+  }
+  return null;
+}
 
 /** Whether arguments hold characters that a field of a form would not show; breaks of lines are no secret. */
 const hides = (args: JsonObject): boolean =>
   pieces(JSON.stringify(args)).some((piece) => piece.hidden);
 
-function Value({ value }: { value: Json }) {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+/** Whether a browser has rounded a number of a value when it was read. */
+const rounds = (value: Json): boolean =>
+  typeof value === "number"
+    ? Number.isInteger(value) && !Number.isSafeInteger(value)
+    : typeof value === "object" && value !== null && Object.values(value).some(rounds);
+
+const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** A value, or its beginning and its end with the size of what is between. */
+function Value({ text, whole }: { text: string; whole: boolean }) {
+  if (whole || text.length <= LONG) return <Exact text={text} />;
   return (
     <>
-      <Exact text={text} />
-      {text.length > LONG && (
-        <span class="quiet"> ({text.length.toLocaleString("en")} characters; scroll to see all)</span>
-      )}
+      <Exact text={text.slice(0, SHOWN)} />
+      <span class="gap">… {count(text.length - 2 * SHOWN)} characters hidden …</span>
+      <Exact text={text.slice(-SHOWN)} />
     </>
   );
 }

@@ -7,10 +7,10 @@ import { copyLink, copyText } from "../address";
 import { exactScope } from "../nesting";
 import type { Row } from "../nesting";
 import * as s from "../state";
-import type { Actions, Numbered } from "../types";
+import { effectsOf } from "../turns";
+import type { Numbered } from "../types";
 import type { At } from "../virtual";
 import { Icon } from "./Icon";
-import type { IconName } from "./Icon";
 import { Menu } from "./Menu";
 import { PartView } from "./PartView";
 import { Tag } from "./Tag";
@@ -56,11 +56,11 @@ export function EventCard({ row, at, actions }: Props) {
           </span>
         )}
         {number > 0 && <span class="quiet">#{number}</span>}
-        {!number && !open && <span class="quiet">{act.isStopped(event) ? "stopped; not in the log" : "seen live, in no log here"}</span>}
+        {!number && !open && <span class="quiet">{act.isStopped(event) ? "cut off; not in the log" : "seen live, in no log here"}</span>}
         <time class="quiet" dateTime={new Date(event.timestamp * 1000).toISOString()}>
           {clock(event.timestamp)}
         </time>
-        {open && <span class="quiet writing">writing</span>}
+        {open && <span class={s.lost.value ? "quiet" : "quiet writing"}>{s.lost.value ? "cut off" : "writing"}</span>}
         {actions && number > 0 && <Choices one={one} edit={() => setEdits(true)} />}
       </header>
       {edits && <EditAgain one={one} close={() => setEdits(false)} />}
@@ -79,9 +79,13 @@ export function EventCard({ row, at, actions }: Props) {
         {event.errorCode && (
           <p class={act.isCancelled(event) ? "error quiet" : "error"}>
             <Icon name={act.isCancelled(event) ? "stop" : "alert"} />
-            <span>
-              <strong>{act.isCancelled(event) ? "Stopped" : event.errorCode}</strong> {event.errorMessage}
-            </span>
+            {act.isCancelled(event) ? (
+              <strong>This turn was stopped.</strong>
+            ) : (
+              <span>
+                <strong>{event.errorCode}</strong> {event.errorMessage}
+              </span>
+            )}
           </p>
         )}
         {event.errorCode && number > 0 && !act.isCancelled(event) && (
@@ -94,22 +98,8 @@ export function EventCard({ row, at, actions }: Props) {
   );
 }
 
-/** What an event changes besides the conversation, each with its drawing. */
-function effectsOf(actions: Actions): [IconName, string][] {
-  const found: [IconName, string][] = [];
-  if (actions.transferToAgent) found.push(["transfer", `transfer to ${actions.transferToAgent}`]);
-  if (actions.escalate) found.push(["undo", "escalates"]);
-  if (actions.rewindBeforeInvocationId) found.push(["undo", "rewinds the session"]);
-  if (actions.compaction) found.push(["rows", "summary of what was before"]);
-  for (const key of Object.keys(actions.stateDelta ?? {})) found.push(["state", `state ${key}`]);
-  for (const [name, version] of Object.entries(actions.artifactDelta ?? {})) {
-    found.push(["file", `artifact ${name} v${version}`]);
-  }
-  return found;
-}
-
 function Effects({ one }: { one: Numbered }) {
-  const found = one.event.actions ? effectsOf(one.event.actions) : [];
+  const found = effectsOf(one.event.actions);
   if (!found.length) return null;
   return (
     <p class="effects">

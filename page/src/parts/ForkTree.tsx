@@ -3,11 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
 import { api } from "../api";
-import { day } from "../format";
+import { age, oneLine } from "../format";
 import * as s from "../state";
 import type { ForkBranch } from "../types";
 
-export function ForkTree({ compare }: { compare: (session: string) => void }) {
+const LONGEST = 60; // characters of a title
+
+/** Load the sessions that begin as the open one does, or why they cannot be listed. */
+export function useForks(): [ForkBranch | undefined, string] {
   const [tree, setTree] = useState<ForkBranch | undefined>(undefined);
   const [wrong, setWrong] = useState("");
   useEffect(() => {
@@ -24,11 +27,21 @@ export function ForkTree({ compare }: { compare: (session: string) => void }) {
       current = false;
     };
   }, [s.session.value?.id, s.sessions.value, s.running.value]);
+  return [tree, wrong];
+}
+
+interface Props {
+  tree: ForkBranch | undefined;
+  wrong: string;
+  compare: (session: string) => void;
+}
+
+export function ForkTree({ tree, wrong, compare }: Props) {
   if (wrong) return <p class="quiet">The forks cannot be listed: {wrong}</p>;
   if (!tree || countSessions(tree) < 2) {
     return (
       <p class="quiet compare-note">
-        No fork of this session yet: fork it from an event's menu, or use <em>Try again</em> beside an event.
+        No fork of this session yet: fork it from an event's menu, or use <em>Retry</em> beside an event.
       </p>
     );
   }
@@ -43,7 +56,7 @@ export function ForkTree({ compare }: { compare: (session: string) => void }) {
 /** The title of a session as the list shows it, or as far as the server told. */
 function titleOf(one: { id: string; title?: string }): string {
   const listed = s.sessions.value.find((session) => session.id === one.id);
-  return listed ? s.title(listed) : one.title || one.id;
+  return oneLine(listed ? s.title(listed) : one.title || one.id, LONGEST);
 }
 
 const countSessions = (branch: ForkBranch): number =>
@@ -81,7 +94,7 @@ function Branch({ branch, compare }: { branch: ForkBranch; compare: (session: st
                 </button>
               </>
             )}{" "}
-            <span class="quiet">{day(one.lastUpdateTime)}</span>
+            <span class="quiet" title={one.id}>{age(one.lastUpdateTime)}</span>
           </span>
         ))}
         {branch.branches.map((one, index) => (

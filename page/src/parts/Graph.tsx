@@ -11,6 +11,7 @@ import * as s from "../state";
 import type { AppGraph } from "../types";
 import { summary } from "./Timeline";
 import { useLatestSpans } from "./Waterfall";
+import { Zoom } from "./Zoom";
 
 const STATES: { [state: string]: string } = {
   idle: "has not run",
@@ -25,6 +26,7 @@ export function Graph() {
   const found = graph.value;
   const [layout, setLayout] = useState<Layout | undefined>(undefined);
   const [wrong, setWrong] = useState("");
+  const [zoom, setZoom] = useState(0);
   const [chosen, setChosen] = useState<string | undefined>(undefined);
   useEffect(() => {
     let current = true;
@@ -59,9 +61,10 @@ export function Graph() {
     <div class="graph-view">
       <div class="graph" tabIndex={0} role="group" aria-label="Graph of the app">
         <svg
+          class={zoom ? "" : "fits"}
           viewBox={`0 0 ${layout.width} ${layout.height}`}
-          width={layout.width}
-          height={layout.height}
+          width={layout.width * (zoom || 1)}
+          height={layout.height * (zoom || 1)}
           role="img"
           aria-label={spoken}
         >
@@ -83,6 +86,7 @@ export function Graph() {
           ))}
         </svg>
       </div>
+      <Zoom zoom={zoom} set={setZoom} />
       {!found.complete && <p class="note">The graph has more nodes than are drawn here.</p>}
       <Nodes graph={found} done={done} chosen={chosen} choose={setChosen} />
       {node && <Details box={node} activity={done.get(node.node.id)} />}

@@ -77,13 +77,13 @@ function Waiting({ one }: { one: Approval }) {
   };
   return (
     <div class="waiting">
-      <p class="quiet">
-        <Exact text={one.userId} /> ·{" "}
+      <p class="quiet where">
+        <Exact text={one.userId} />
         <button class="link" title={one.sessionId} onClick={go}>
-          {s.titleOf(one.userId, one.sessionId)}
+          <bdi>{s.titleOf(one.userId, one.sessionId)}</bdi>
         </button>
-        {one.asker && one.kind !== "input" && <> · {one.asker}</>}
-        {one.since && <> · since {day(one.since)}</>}
+        {one.asker && one.kind !== "input" && <span>asked by {one.asker}</span>}
+        {one.since && <span>since {day(one.since)}</span>}
       </p>
       {one.kind === "approval" ? (
         <Decision approval={one} />

@@ -74,7 +74,7 @@ function StateTab({ one }: { one: Numbered }) {
   const change = compare(before, after);
   return (
     <>
-      <h3>What this event changed</h3>
+      <h2>What this event changed</h2>
       {change.kind === "same" ? (
         <p class="quiet">It wrote the values that were there before.</p>
       ) : (

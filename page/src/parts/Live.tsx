@@ -7,24 +7,25 @@ import * as talk from "../talk";
 
 const OPENAI = /^(?:openai-realtime:|gpt-(?:4o-)?(?:realtime|live))/;
 
+const rootNode = () => graph.value?.nodes.find((node) => node.id === graph.value?.root);
+
 /** The rate that the root agent's model hears. */
-function rateOfModel(): number {
-  const root = graph.value?.nodes.find((node) => node.id === graph.value?.root);
-  return OPENAI.test(root?.model ?? "") ? 24_000 : 16_000;
-}
+const rateOfModel = (): number => (OPENAI.test(rootNode()?.model ?? "") ? 24_000 : 16_000);
 
 export function Live() {
   const [speaks, setSpeaks] = useState(true);
   const [listens, setListens] = useState(true);
   useEffect(() => () => talk.stopTalk(), [s.session.value?.id]);
   const state = talk.talkState.value;
+  const root = rootNode();
+  const mute = root?.model !== undefined && !root.isLive;
   const start = () =>
     void talk.startTalk({ modality: speaks ? "AUDIO" : "TEXT", rate: rateOfModel(), microphone: listens });
   return (
     <div class="live">
       <div class="live-bar" role="group" aria-label="Live conversation">
         {state === "off" ? (
-          <button class="primary" onClick={start}>
+          <button class="primary" disabled={mute} onClick={start}>
             Start talking
           </button>
         ) : (
@@ -60,7 +61,8 @@ export function Live() {
         </p>
       )}
       {state === "off" && !talk.lines.value.length && (
-        <p class="quiet live-help">
+        <p class={mute ? "live-help" : "quiet live-help"}>
+          {mute && `${root.model}, the model of ${root.name}, is not live. `}
           Talk with an agent whose model is live, such as a Gemini Live or an OpenAI Realtime model. The
           conversation is kept in this session.
         </p>

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
+import { decisions } from "../decisions";
 import { args, bytes, dataUrl, oneLine } from "../format";
 import { Markdown } from "../markdown";
 import type { Blob, FunctionCall, FunctionResponse, Json, Numbered, Part } from "../types";
@@ -15,6 +16,8 @@ import type { TagKind } from "./Tag";
 import { Traceback } from "./Traceback";
 import { WhoDecided } from "./WhoDecided";
 
+const LONG_ANSWER = 20_000; // characters of an answer that is folded
+const SHOWN_ANSWER = 6000; // of them that are shown
 const LONG = 4000; // characters of a person's message that is folded
 
 export function PartView({ part, one }: { part: Part; one: Numbered }) {
@@ -48,17 +51,37 @@ export function PartView({ part, one }: { part: Part; one: Numbered }) {
   }
   if (part.text && part.thought) return <Thought text={part.text} open={!one.number} />;
   if (!part.text) return null;
-  return one.event.author === "user" ? <Said text={part.text} /> : <Markdown text={part.text} />;
+  if (one.event.author === "user") return <Said text={part.text} />;
+  return <Answer text={part.text} folds={one.number > 0} />;
 }
 
-/** What a person wrote is shown as it was written. */
+/** A model's words; of very long ones the beginning, with their size. */
+function Answer({ text, folds }: { text: string; folds: boolean }) {
+  const [open, setOpen] = useState(false);
+  if (!folds || text.length <= LONG_ANSWER) return <Markdown text={text} />;
+  const cut = text.lastIndexOf("\n\n", SHOWN_ANSWER);
+  return (
+    <>
+      <Markdown text={open ? text : text.slice(0, cut > 0 ? cut : SHOWN_ANSWER)} />
+      <p>
+        <button class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Show less" : `Show all ${bytes(text.length)}`}
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** What a person wrote is shown as it was written, but for characters that would turn it around. */
 function Said({ text }: { text: string }) {
   return text.length > LONG ? (
     <p class="text">
       <LongText text={text} />
     </p>
   ) : (
-    <p class="text">{text}</p>
+    <p class="text" dir="auto">
+      <Exact text={text} turns />
+    </p>
   );
 }
 
@@ -93,19 +116,21 @@ function Result({ given, one }: { given: FunctionResponse; one: Numbered }) {
   const requested = { ...requestedToolConfirmations, ...requestedAuthConfigs };
   const asks = given.id !== undefined && given.id in requested;
   const failed = given.response !== undefined && "error" in given.response;
-  const kind: TagKind = asks ? "waits" : failed ? "failed" : "done";
+  const decided = given.id === undefined ? undefined : decisions.value.get(given.id);
+  const rejected = failed && decided?.approved === false && decided.one.number < one.number;
+  const kind: TagKind = asks ? "waits" : rejected ? "" : failed ? "failed" : "done";
   return (
     <>
       {!asks && <WhoDecided call={given.id} one={one} />}
       <Folded
         kind={kind}
-        icon={asks ? "wait" : failed ? "alert" : "result"}
-        label={asks ? "asks first" : failed ? "failed" : "result"}
+        icon={asks ? "wait" : rejected ? "close" : failed ? "alert" : "result"}
+        label={asks ? "asks first" : rejected ? "did not run" : failed ? "failed" : "result"}
         line={`${given.name}: ${oneLine(given.response, 300)}`}
         value={given.response ?? {}}
         what={`result of ${given.name}`}
       />
-      {failed && !asks && <Traceback invocation={one.event.invocationId} call={given.id ?? ""} />}
+      {failed && !asks && !rejected && <Traceback invocation={one.event.invocationId} call={given.id ?? ""} />}
     </>
   );
 }

@@ -1,9 +1,10 @@
 // A question to a person: its words, and a form made from the schema of its answer.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import * as act from "../actions";
+import { problemsOf, valueOf } from "../filled";
 import { compare } from "../jsondiff";
-import { fieldOf, problemAt, valueOf } from "../schema";
+import { fieldOf } from "../schema";
 import type { Problems } from "../schema";
 import * as s from "../state";
 import type { Approval, Json } from "../types";
@@ -19,6 +20,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
   const outcome = s.outcomes.value[act.keyOf(approval)];
   const busy = s.answering.value.has(act.keyOf(approval));
   const over = done || outcome !== undefined;
+  const form = useRef<HTMLFormElement>(null);
   const give = async (decision: { text: string } | { value: Json }) => {
     const told = await act.answer(
       approval,
@@ -26,7 +28,8 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
         ? { action: "respond", text: decision.text }
         : { action: "result", result: { result: decision.value } },
     );
-    if (told) setProblems({ [field ? problemAt(told, field) : "answer"]: told });
+    if (told) setProblems(field ? problemsOf(told, field, filled) : { answer: told });
+    if (told && form.current) focusProblem(form.current);
   };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -40,7 +43,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
       if (!Object.keys(found).length) void give({ value: value ?? null });
     }
     setProblems(found);
-    focusProblem(event.target as HTMLFormElement, found);
+    if (Object.keys(found).length) focusProblem(form.current!);
   };
   const asker = approval.asker || approval.tool;
   return (
@@ -76,7 +79,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
         </>
       )}
       {!over && field?.kind !== "boolean" && (
-        <form onSubmit={submit} noValidate aria-label={`Answer to ${asker}`}>
+        <form ref={form} onSubmit={submit} noValidate aria-label={`Answer to ${asker}`}>
           <fieldset class="fields" disabled={busy}>
             {field ? <OneField field={field} above="" inputs={inputs} /> : <Words inputs={inputs} />}
           </fieldset>

@@ -75,7 +75,7 @@ function Messages({ now, before }: { now: Content[]; before: Content[] | undefin
   const shown = all || !before ? script : script.filter((one) => one.kind !== "same");
   return (
     <section>
-      <h3>Messages</h3>
+      <h2>Messages</h2>
       <p class="quiet">
         {before
           ? `${same} of ${now.length} contents as in the request before; ${gone} of its own are gone.`

@@ -90,7 +90,7 @@ function Facts({ session }: { session: Summary }) {
       <StateMark state={running ? "running" : session.state} />
       <span>{age(session.lastUpdateTime)}</span>
       {tokens > 0 && <span title={`${count(tokens)} tokens`}>{short(tokens)} tok</span>}
-      {cost !== undefined && <span>{dollars(cost)}</span>}
+      {cost !== undefined && <span title={dollars(cost)}>{dollars(cost, 4)}</span>}
     </span>
   );
 }

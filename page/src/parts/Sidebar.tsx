@@ -28,6 +28,14 @@ function go(screen: s.Screen): void {
   if (s.narrow.matches) s.folded.value = true;
 }
 
+const sum = (counts: { [app: string]: number }): number => Object.values(counts).reduce((all, one) => all + one, 0);
+
+/** What waits in other agents, in words. */
+function waitingElsewhere(): string | undefined {
+  const found = Object.entries(s.elsewhere.value).filter(([name]) => name !== s.app.value);
+  return found.length ? `Also waiting: ${found.map(([name, count]) => `${count} in ${name}`).join(", ")}` : undefined;
+}
+
 export function Sidebar() {
   const file = useRef<HTMLInputElement>(null);
   const timer = useRef<number | undefined>(undefined);
@@ -48,8 +56,10 @@ export function Sidebar() {
   return (
     <aside class="side" aria-label="Sessions">
       <div class="row">
+        {!s.app.value && <span class="grow quiet">No agent yet</span>}
         <select
           class="grow"
+          hidden={!s.apps.value.length}
           aria-label="Agent"
           value={s.app.value}
           onChange={(event) => void act.chooseApp(event.currentTarget.value)}
@@ -57,6 +67,7 @@ export function Sidebar() {
           {s.apps.value.map((one) => (
             <option key={one.name} value={one.name}>
               {one.error ? `${one.name} (cannot be loaded)` : one.name}
+              {s.elsewhere.value[one.name] && one.name !== s.app.value ? ` (${s.elsewhere.value[one.name]} waiting)` : ""}
             </option>
           ))}
         </select>
@@ -75,14 +86,15 @@ export function Sidebar() {
         <kbd>Ctrl K</kbd>
       </button>
       <div class="row">
-        <button class="primary grow" onClick={() => void act.beginSession()}>
+        <button class="primary grow" disabled={!s.app.value} onClick={() => void act.beginSession()}>
           New session
         </button>
-        <button class="badge" onClick={() => (s.dialog.value = "inbox")}>
+        <button class="badge" title={waitingElsewhere()} onClick={() => (s.dialog.value = "inbox")}>
           Waiting {s.approvals.value.length}
+          {waitingElsewhere() && <span aria-label={waitingElsewhere()}> +{sum(s.elsewhere.value)}</span>}
         </button>
       </div>
-      <div class="row screens">
+      <div class="row screens" hidden={!s.app.value}>
         {SCREENS.map(([screen, text]) => (
           <button key={screen} class="grow" aria-pressed={s.screen.value === screen} onClick={() => go(screen)}>
             {text}
@@ -127,7 +139,7 @@ export function Sidebar() {
           />
         </label>
         <div class="row tools">
-          <button onClick={() => file.current?.click()}>Import</button>
+          <button disabled={!s.app.value} onClick={() => file.current?.click()}>Import</button>
           <input ref={file} type="file" accept="application/json" hidden onChange={take} />
           <span class="grow" />
           <Looks />
@@ -191,7 +203,7 @@ function Folded() {
       <button class="icon" aria-label="Find anything" title="Find anything (Ctrl+K)" onClick={() => (s.dialog.value = "find")}>
         <Icon name="search" />
       </button>
-      <button class="icon" aria-label="New session" title="New session (N)" onClick={() => void act.beginSession()}>
+      <button class="icon" aria-label="New session" title="New session (N)" disabled={!s.app.value} onClick={() => void act.beginSession()}>
         <Icon name="plus" />
       </button>
       <button
@@ -209,6 +221,7 @@ function Folded() {
           class="icon"
           aria-label={text}
           title={text}
+          disabled={!s.app.value}
           aria-pressed={s.screen.value === screen}
           onClick={() => go(screen)}
         >

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
 import { awaitAgents, begin } from "../address";
+import { Markdown } from "../markdown";
 import * as s from "../state";
 import type { AppInfo } from "../types";
 import { Copy } from "./Copy";
@@ -34,7 +35,7 @@ function NoAgents() {
   return (
     <>
       <h1>Ostinato</h1>
-      <p>No agents were found in the folder that is served.</p>
+      <p>No agents were found in {s.folder.value ? <code class="path">{s.folder.value}</code> : "the folder that is served"}.</p>
       <p>Create one there, in a terminal; this page finds it by itself:</p>
       <p class="row command">
         <code>{command}</code>
@@ -57,7 +58,11 @@ function Agent({ app }: { app: AppInfo }) {
       <h1>
         <Icon name="bot" /> {app.name}
       </h1>
-      {app.description && <p class="about">{app.description}</p>}
+      {app.description && (
+        <div class="about">
+          <Markdown text={app.description} />
+        </div>
+      )}
       <p class="quiet">Write a message to begin a session, or open an earlier one.</p>
       {app.examples && (
         <div class="examples" role="group" aria-label="Messages to begin with">

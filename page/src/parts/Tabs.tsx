@@ -1,5 +1,7 @@
 // Tabs as everywhere: one stop for the Tab key, arrows, Home and End between them.
 
+import { useEffect, useRef } from "preact/hooks";
+
 interface Props<T extends string> {
   label: string;
   tabs: readonly (readonly [T, string])[];
@@ -10,6 +12,11 @@ interface Props<T extends string> {
 }
 
 export function Tabs<T extends string>({ label, tabs, chosen, choose, panel }: Props<T>) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>("[aria-selected=true]");
+    if (list.current && tab) list.current.scrollLeft = tab.offsetLeft - (list.current.clientWidth - tab.offsetWidth) / 2;
+  }, [chosen]);
   const onKey = (event: KeyboardEvent) => {
     const at = tabs.findIndex(([name]) => name === chosen);
     const to = {
@@ -24,7 +31,7 @@ export function Tabs<T extends string>({ label, tabs, chosen, choose, panel }: P
     (event.currentTarget as HTMLElement).querySelectorAll("button")[to]!.focus();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={onKey}>
+    <div ref={list} class="tabs" role="tablist" aria-label={label} onKeyDown={onKey}>
       {tabs.map(([name, text]) => (
         <button
           key={name}

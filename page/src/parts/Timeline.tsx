@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import * as act from "../actions";
 import { args, clock, oneLine } from "../format";
-import { exactScope } from "../nesting";
+import { exactScope, isCancelled } from "../nesting";
 import type { Row } from "../nesting";
 import * as s from "../state";
 import { rewoundNumbers } from "../steps";
@@ -52,7 +52,7 @@ function Line({ row }: { row: Row }) {
   const gone = rewound.value.has(number);
   return (
     <button
-      class={`event ${chosen ? "chosen" : ""} ${event.errorCode ? "failed" : ""} ${gone ? "rewound" : ""}`}
+      class={`event ${chosen ? "chosen" : ""} ${event.errorCode && !isCancelled(event) ? "failed" : ""} ${gone ? "rewound" : ""}`}
       style={{ "--depth": row.depth }}
       data-depth={row.depth}
       aria-pressed={chosen}
@@ -83,9 +83,11 @@ export function summary(event: Event): string {
     if (part.thought) return `(${oneLine(part.text, 60)})`;
     return oneLine(part.text ?? part.executableCode?.code ?? part.codeExecutionResult?.output, 120);
   });
-  if (event.errorCode) said.push(`${event.errorCode}: ${oneLine(event.errorMessage, 100)}`);
+  if (isCancelled(event)) said.push("stopped");
+  else if (event.errorCode) said.push(`${event.errorCode}: ${oneLine(event.errorMessage, 100)}`);
   if (said.length) return said.join("  ");
   if (event.output !== undefined) return `= ${oneLine(event.output, 120)}`;
   const keys = Object.keys(event.actions?.stateDelta ?? {});
-  return keys.length ? `state ${keys.join(", ")}` : "no content";
+  if (keys.length) return `state ${keys.join(", ")}`;
+  return event.actions?.endOfAgent ? `${event.author} has ended` : event.actions?.agentState ? "checkpoint" : "no content";
 }

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { graph } from "../appfacts";
+import * as evals from "../evaluation";
 import { textOf } from "../format";
 import { exactJson } from "../hidden";
 import * as runs from "../runs";
@@ -63,7 +64,7 @@ function Rerun({ one }: { one: Numbered }) {
   };
   return (
     <form class="decision plain" aria-label="Run this turn again" onSubmit={submit}>
-      <h3>Run this turn again</h3>
+      <h2>Run this turn again</h2>
       <fieldset class="fields" disabled={runs.starting.value}>
         <label class="field">
           <span>Message</span>
@@ -128,7 +129,7 @@ function OtherResult({ one, given }: { one: Numbered; given: FunctionResponse })
   };
   return (
     <form class="decision plain" aria-label={`Another result of ${given.name}`} onSubmit={submit}>
-      <h3>Another result of {given.name}</h3>
+      <h2>Another result of {given.name}</h2>
       <fieldset class="fields" disabled={runs.starting.value}>
         <label class="field">
           <span>Result, a JSON object</span>
@@ -153,32 +154,22 @@ function OtherResult({ one, given }: { one: Numbered; given: FunctionResponse })
   );
 }
 
-/** The command that makes a case of this turn, for the terminal. */
+/** Makes an evaluation case of the turn, if it can run by itself. */
 function EvalCase({ invocation }: { invocation: string }) {
-  const [copied, setCopied] = useState(false);
-  const session = s.session.value;
-  if (!session) return null;
-  const quote = (text: string) => (/^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
-  const command = [
-    "ostinato eval add",
-    quote(session.id),
-    `--app ${quote(session.appName)}`,
-    `--user ${quote(session.userId)}`,
-    `--invocation ${quote(invocation)}`,
-    `--to ${quote(`${session.appName}/cases.evalset.json`)}`,
-  ].join(" ");
-  const copy = () =>
-    void navigator.clipboard?.writeText(command).then(
-      () => setCopied(true),
-      () => setCopied(false), // the command can be selected
-    );
+  const turn = [...s.turns.value.ends.values()].find((one) => one.invocation === invocation && one.message);
+  if (!turn) return null;
+  const id = evals.added.value[invocation];
   return (
     <section class="decision plain">
-      <h3>Keep this turn as an evaluation case</h3>
-      <p class="quiet">Run this where the server's session database is:</p>
-      <pre class="code">{command}</pre>
+      <h2>Keep this turn as an evaluation case</h2>
       <p class="buttons">
-        <button onClick={copy}>{copied ? "Copied" : "Copy the command"}</button>
+        {id === undefined ? (
+          <button onClick={() => void evals.addTurn(turn)}>Add as an evaluation case</button>
+        ) : (
+          <button class="link" onClick={evals.showCases}>
+            It is the case {id}
+          </button>
+        )}
       </p>
     </section>
   );

@@ -16,11 +16,12 @@ export function TurnFoot({ turn }: { turn: Turn }) {
   return (
     <footer class="turn quiet">
       <span>{turn.failed ? "failed after" : "turn of"} {duration(turn.seconds)}</span>
+      {turn.waited >= 1 && <span>waited {duration(turn.waited)} for a person</span>}
       {tokensOf(turn.usage) > 0 && (
         <span title={`${count(input)} in, ${count(output)} out`}>{count(input + output)} tokens</span>
       )}
       {cost !== undefined && <span>{dollars(cost)}</span>}
-      {turn.message && <AsCase turn={turn} />}
+      {turn.message && !turn.failed && <AsCase turn={turn} />}
     </footer>
   );
 }

@@ -24,7 +24,7 @@ export function WhoDecided({ call, one }: { call: string | undefined; one: Numbe
       {made && (
         <>
           <Tag kind={made.approved ? "done" : "failed"} icon={made.approved ? "check" : "close"}>
-            {revealed(made.outcome)}
+            {made.edited ? "approved with changes" : revealed(made.outcome)}
           </Tag>{" "}
           <span class="quiet">
             by <Exact text={s.session.value?.userId ?? ""} />, {when(made.one.event.timestamp)}

@@ -74,6 +74,7 @@ class AgentTools:
         for sub_agent in agent.delegates.values():
             tools.append(self._wrap_sub_agent(sub_agent))
         if not offered:
+            self._warn_of_repeated(agent.name, tools)
             return tools
         try:
             names = {tool.name for tool in tools}
@@ -113,6 +114,21 @@ class AgentTools:
             if id(tool) not in sources or chosen.get(tool.name) is tool
         }
         return [*kept_tools.values()]
+
+    def _warn_of_repeated(self, agent: str, tools: list[BaseTool]) -> None:
+        """Log that only the last of the agent's own tools of one name is offered."""
+        names = [tool.name for tool in tools]
+        if len(set(names)) == len(names):
+            return
+        for name in {name for name in names if names.count(name) > 1}:
+            if (name, "") not in self._warned:
+                self._warned.add((name, ""))
+                logger.warning(
+                    "Agent %r has several tools named %r; the model is offered the last one only. "
+                    "Rename the others.",
+                    agent,
+                    name,
+                )
 
     def _warn_once(self, agent: str, name: str, source: str, owner: str) -> None:
         if (name, source) not in self._warned:

@@ -21,7 +21,7 @@ from ..context.invocation import InvocationContext
 from ..errors import AgentConfigError, CallerError
 from ..events.event import Event, path_in_graph, place_in_tree
 from ..events.event_actions import EventActions
-from ..sessions.log.resume import Resume, waits_for_answer
+from ..sessions.log.resume import Resume, agent_waits_for_answer
 from ..sessions.state import check_state
 from ..telemetry.tracing import span
 from ..types.deferred_signature import DeferredSignature
@@ -345,6 +345,10 @@ class BaseAgent(RunnableNode):
         try:
             if not begun:
                 event = await self._handle_before_agent_callback(ctx)
+                for closed in self._close_skipped_calls(ctx) if ctx.end_invocation else ():
+                    tracing.suspend()
+                    yield closed
+                    tracing.resume()
                 if event is not None:
                     tracing.suspend()
                     yield event
@@ -436,6 +440,10 @@ class BaseAgent(RunnableNode):
         if content is not None:
             ctx.end_invocation = True
         return self._hook_event(ctx, content, context)
+
+    def _close_skipped_calls(self, ctx: InvocationContext) -> list[Event]:
+        """Return responses to the calls that wait for this run, which a callback has ended."""
+        return []
 
     async def _handle_after_agent_callback(
         self, invocation_context: InvocationContext
@@ -547,6 +555,10 @@ async def _run_limited(agent: BaseAgent, ctx: InvocationContext) -> AsyncGenerat
             if pause is None:
                 raise
             logger.warning("Agent %r failed: %r. Retrying.", agent.name, error)
+            close = ctx.services.close_cut_calls
+            # A decided call would run once more; its tool may have taken effect.
+            for event in close(ctx, error, "", agent.name) if close is not None else ():
+                yield event
         await asyncio.sleep(pause)
         attempt += 1
         ctx.run_state.guards = guards  # the first attempt has taken them
@@ -557,4 +569,4 @@ def is_paused(ctx: InvocationContext) -> bool:
 
     Shell agents then stop, even if the run is not resumable, because later agents need the answer.
     """
-    return waits_for_answer(ctx.log, ctx.invocation_id, ctx.branch)
+    return agent_waits_for_answer(ctx.log, ctx.invocation_id, ctx.branch, ctx.isolation_scope)

@@ -32,6 +32,7 @@ from ..events.event import Event
 from ..flows.llm_flows import delegation
 from ..flows.llm_flows.auto_flow import AutoFlow
 from ..flows.llm_flows.base_llm_flow import BaseLlmFlow
+from ..flows.llm_flows.resume.decided_calls import close_decided_calls, has_calls_to_finish
 from ..flows.llm_flows.single_flow import SingleFlow
 from ..models.base_llm import BaseLlm
 from ..models.registry import LLMRegistry
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 else:
     GenerateContentConfig = deferred_type("GenerateContentConfig")
 
+_SKIPPED = "A before-agent callback skipped agent {!r}, which waited; the call did not run."
 _CONFIG_REFUSALS = {
     "tools": "All tools must be set via LlmAgent.tools.",
     "system_instruction": "System instruction must be set via LlmAgent.instruction.",
@@ -412,6 +414,10 @@ class LlmAgent(TypedAgent[Deps, Text]):
         """Run, store the output, and record the end of the agent."""
         sub_agent = self._get_subagent_to_resume(ctx)
         if sub_agent is not None:
+            if has_calls_to_finish(ctx):
+                async with Aclosing(self._llm_flow.finish_calls(ctx)) as events:
+                    async for event in events:
+                        yield event
             async with Aclosing(sub_agent.run_async(enter_transfer(ctx, sub_agent))) as events:
                 async for event in events:
                     yield event
@@ -474,6 +480,12 @@ class LlmAgent(TypedAgent[Deps, Text]):
             return False
         resume.take(self.name, ctx.branch)
         return True
+
+    def _close_skipped_calls(self, ctx: InvocationContext) -> list[Event]:
+        """Return responses to the decided calls that a before-agent callback skips."""
+        if not ctx.log.called_long_running(ctx.invocation_id) and not ctx.run_state.is_resumed:
+            return []
+        return close_decided_calls(ctx, _SKIPPED.format(self.name))
 
     def _get_subagent_to_resume(self, ctx: InvocationContext) -> BaseAgent | None:
         """Return the agent that an interrupted run had transferred to (Spec 2 §10.2)."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from ..events.pending import Pending, pending_calls
 from ..hosting.command_runners import closing_runner, runner_of
 from ..hosting.loader import LoadedAgent, load_agent
+from ..hosting.store_address import parse_store
 from ..hosting.stores import Store, store_of
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
@@ -20,6 +21,7 @@ from .escape import label
 from .parser import parse_arguments
 from .printer import Printer
 from .screen import Screen
+from .session_index import check_existing
 
 _SESSIONS = 1000  # in which an answered call is looked for
 
@@ -31,6 +33,7 @@ def main(args: argparse.Namespace) -> int:
         raise CliError("Answer one call at a time: --approve, --reject or --answer.", USAGE)
     if args.args and not args.approve:
         raise CliError("--args needs --approve CALL.", USAGE)
+    check_existing(parse_store(args.db))
     loaded = load_agent(args.path, args.allow_code_from)
     sessions = asyncio.run(_read_sessions(args, loaded, given))
     if not given:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable
 from datetime import datetime
 
 from .. import types
 from ..events.event import Event
 from ..events.pending import Kind, Pending
+from ..events.request_input import QUESTION_ID
 from .call_view import call_name
 from .cli_error import ANSWERED, USAGE, CliError
 from .escape import reveal
@@ -15,23 +17,40 @@ from .printer import answer_text
 
 # Less of an id does not show that a person read it: "", "adk-", a variable that is not set.
 _SHORTEST = 12
+# An id that Ostinato made: what all of them begin with, and a UUID, of which eight digits do.
+_OWN_ID = re.compile(
+    rf"(?P<same>(?:{QUESTION_ID})?adk-)[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}"
+)
+_OWN_DIGITS = 8
 
 
 def short_id(one: Pending, others: Iterable[Pending]) -> str:
-    """Return the shortest prefix of a waiting call's id that no other call shares."""
+    """Return what names a waiting call, also when other calls wait later.
+
+    That is the shortest prefix of a random id that no other call shares, and all of any other id:
+    those of a model may begin alike.
+    """
     full = one.call.id or ""
+    if not _OWN_ID.fullmatch(full):
+        return full
     rest = [o.call.id or "" for o in others if o is not one]
-    for length in range(_SHORTEST, len(full)):
+    for length in range(_shortest(full), len(full)):
         if not full[:length].endswith("-") and not any(o.startswith(full[:length]) for o in rest):
             return full[:length]
     return full
 
 
+def _shortest(call_id: str) -> int:
+    """Return how many characters of a call's id name it."""
+    own = _OWN_ID.fullmatch(call_id)
+    return own.end("same") + _OWN_DIGITS if own else _SHORTEST
+
+
 def is_meant(call_id: str | None, wanted: str) -> bool:
-    """Return whether a person means a call by its id or at least 12 characters of it."""
+    """Return whether a person means a call by its id or by enough of it."""
     if not call_id:
         return False
-    return call_id == wanted or (len(wanted) >= _SHORTEST and call_id.startswith(wanted))
+    return call_id == wanted or (len(wanted) >= _shortest(call_id) and call_id.startswith(wanted))
 
 
 def find_call(
@@ -57,11 +76,15 @@ def find_call(
         answered.
     """
     choice = [one for one in waiting if one.kind in kinds]
-    found = [one for one in choice if wanted and wanted == one.call.id]
-    before = "" if found else _answered_before(events, lambda call_id: call_id == wanted)
-    if before:  # the beginning of another call's id, perhaps, but the id of this one
+    for one in choice:
+        if wanted and one.call.id == wanted:
+            return one
+    found = [one for one in choice if is_meant(one.call.id, wanted)]
+    before = _answered_before(events, wanted)
+    if before and found:  # the person may have read the call that was answered
+        before += " Another call, which waits, begins so, too: give more of its id."
+    if before:
         raise CliError(before, ANSWERED)
-    found = found or [one for one in choice if is_meant(one.call.id, wanted)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(f"{short_id(one, waiting)} ({call_name(one)})" for one in choice)
@@ -69,15 +92,13 @@ def find_call(
         raise CliError(
             f"{wanted!r} matches more than one call: {names}. Give more of the id.", USAGE
         )
-    if any((one.call.id or "").startswith(wanted) for one in choice):
+    fits = [one.call.id or "" for one in choice if (one.call.id or "").startswith(wanted)]
+    if fits:
         raise CliError(
-            f"{wanted!r} is too short to name a call: give at least {_SHORTEST} characters of its "
-            f"id. These wait: {names}.",
+            f"{wanted!r} is too short to name a call: give at least {_shortest(fits[0])} "
+            f"characters of its id. These wait: {names}.",
             USAGE,
         )
-    before = _answered_before(events, lambda call_id: is_meant(call_id, wanted))
-    if before:
-        raise CliError(before, ANSWERED)
     what = "a result"
     if "approval" in kinds:
         what = "an approval" if len(kinds) == 1 else "an answer"
@@ -87,7 +108,7 @@ def find_call(
     )
 
 
-def _answered_before(events: Iterable[Event], is_wanted: Callable[[str | None], bool]) -> str:
+def _answered_before(events: Iterable[Event], wanted: str) -> str:
     """Return how the call that a person means was answered, or an empty text if it was not."""
     calls: dict[str, types.FunctionCall] = {}
     for event in events:
@@ -96,7 +117,7 @@ def _answered_before(events: Iterable[Event], is_wanted: Callable[[str | None], 
                 calls[call.id or ""] = call
         for response in event.get_function_responses() if event.author == "user" else ():
             call = calls.get(response.id or "")
-            if call is None or not is_wanted(call.id):
+            if call is None or not is_meant(call.id, wanted):
                 continue
             moment = datetime.fromtimestamp(event.timestamp).strftime("%Y-%m-%d %H:%M:%S")
             return (

@@ -6,6 +6,7 @@ FAILED = 1
 USAGE = 2
 ANSWERED = 3
 INTERRUPTED = 130
+UNREAD = 141  # as of a process that SIGPIPE ends
 
 
 class CliError(Exception):

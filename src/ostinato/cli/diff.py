@@ -81,14 +81,28 @@ class _Comparison:
         broken = [gate for report in reports for gate in self._find_broken_gates(report)]
         for gate in broken:
             self._screen.line(("✗ ", "red"), gate)
-        gone = [f"{report.agent}/{name}" for report in reports for name in report.gone_sets]
-        if gone:
+        self._check_gone(reports)
+        return FAILED if broken else 0
+
+    def _check_gone(self, reports: list[BehaviourReport]) -> None:
+        """Raise CliError if eval sets or cases of the base could not run at the head."""
+        sets = [f"{report.agent}/{name}" for report in reports for name in report.gone_sets]
+        cases = [
+            f"{report.agent}: {eval_set_id}: {eval_id}"
+            for report in reports
+            if report.evaluation is not None
+            for eval_set_id, eval_id in report.evaluation.gone
+        ]
+        if sets:
+            what, named = "Eval sets", [*sets, *cases]
+        else:
+            what, named = "Cases", cases
+        if named:
             raise CliError(
-                f"Eval sets of {self._base} are gone, so their cases could not run: "
-                f"{', '.join(gone)}. Restore them, or compare without cases: --no-eval.",
+                f"{what} of {self._base} are gone, so their cases could not run: "
+                f"{', '.join(named)}. Restore them, or compare without cases: --no-eval.",
                 USAGE,
             )
-        return FAILED if broken else 0
 
     def _compare(self, before: Path, after: Path, agent: Path) -> BehaviourReport:
         old, new = self._render(before, agent), self._render(after, agent)

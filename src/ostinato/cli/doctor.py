@@ -199,7 +199,7 @@ def _store(screen: Screen, db: str) -> bool:
         _row(screen, _BAD, "store", mask_secrets(error.message), "red")
         return False
     file = Path(address.target)
-    if address.kind == "file" and not file.is_file():
+    if address.kind == "file" and not file.exists():
         _row(screen, _OPEN, "store", f"{address.shown}: no sessions yet", "dim")
         return True
     size = f", {file.stat().st_size:,} bytes" if address.kind == "file" else ""

@@ -66,6 +66,11 @@ def add_effects(commands: Any) -> None:
         action="store_true",
         help="with verify --against: accept that old rows were pruned since",
     )
+    effects.add_argument(
+        "--erased-ok",
+        action="store_true",
+        help="with verify --against: accept that sessions were deleted since, with their rows",
+    )
     effects.add_argument("--older-than", metavar="AGE", help="with prune: how old, such as 90d")
     add_db(effects)
     add_filters(effects)

@@ -27,7 +27,7 @@ _PAGE = 1000
 _LIMIT = 100
 # The options of a list and of each verb; another one would be ignored, and is refused.
 _OF_LIST = ("app", "user", "tool", "since", "in_doubt", "limit", "jsonl")
-_OF_VERB = {"verify": ("save", "against", "pruned_ok"), "prune": ("older_than",)}
+_OF_VERB = {"verify": ("save", "against", "pruned_ok", "erased_ok"), "prune": ("older_than",)}
 
 
 def main(args: argparse.Namespace) -> int:
@@ -54,7 +54,9 @@ async def _run_verb(args: argparse.Namespace, address: StoreAddress, limit: int)
     async with existing_store(address) as store:
         if args.what == "verify":
             heads, spans = _read_baseline(args.against)
-            return _show_report(args, await store.verify_effects(heads, spans))
+            return _show_report(
+                args, await store.verify_effects(heads, spans, erased_ok=args.erased_ok)
+            )
         if args.what == "prune":
             return await _prune(args, store)
         which = EffectFilter(
@@ -109,14 +111,15 @@ def _show_effects(effects: list[Effect], more: bool) -> None:
         if effect.attempts != 1:
             facts.append(f"{effect.attempts} attempts")
         if effect.in_doubt:
-            facts.append(f"in doubt: {effect.resolution}")
+            facts.append(f"in doubt: {effect.resolution}" if effect.resolution else "in doubt")
         if effect.approved_by:
             facts.append(f"approved by {safe(effect.approved_by)}")
         screen.line(
             (f"{moment}  ", "dim"),
             (safe(effect.tool), "bold"),
             (f"  {', '.join(facts)}", ""),
-            (f"  {safe(place)}  call {safe(effect.call_id)} args {effect.args_digest}", "dim"),
+            (f"  {safe(place)}  {safe(effect.agent)}", "dim"),
+            (f"  call {safe(effect.call_id)} args {effect.args_digest}", "dim"),
         )
     if more:
         screen.line(("There are more: raise --limit, or export with --jsonl.", "dim"))
@@ -128,12 +131,28 @@ def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
         (f"{report.rows} effects of {report.sessions} sessions", "bold"),
         (f", {report.chained} with a hash, {report.trimmed} sessions without their oldest", ""),
     )
+    if report.orphaned:
+        what = f"{report.orphaned} rows and marks of sessions that the store does not hold"
+        screen.line((what, "red"))
+    for name in report.erased:
+        screen.line(("erased ", "yellow"), (f"session {safe(repr(name))} is not in the store", ""))
     for problem in report.problems:
         screen.line(("changed ", "red"), (safe(problem), ""))
     if report.problems:
-        raise CliError(f"The ledger was changed or is damaged in {len(report.problems)} places.")
+        advice = ""
+        if report.erased and not args.erased_ok:
+            advice = (
+                f" {len(report.erased)} sessions are gone; if you deleted them, say --erased-ok."
+            )
+        raise CliError(
+            f"The ledger was changed or is damaged in {len(report.problems)} places.{advice}"
+        )
     if report.chained:
         screen.line((f"head {report.head}", "dim"))
+        if report.chained < report.rows:
+            count = report.rows - report.chained
+            what = f"{count} rows have no hash: a change of them is only noticed as damage."
+            screen.line((what, "dim"))
     else:
         screen.line(
             ("No row has a hash: only gaps and damage are noticed (see EffectSettings).", "dim")

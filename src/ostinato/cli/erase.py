@@ -14,14 +14,14 @@ from ..server.settings import ServerSettings
 from ..sessions.base_session_service import check_name
 from .cli_error import CliError
 from .screen import Screen, may_delete
+from .session_index import check_existing
 
 
 def main(args: argparse.Namespace) -> int:
     """Ask for confirmation, erase, and print the counts; return the exit code."""
     check_name("user id", args.user)
     address = parse_store(args.db)
-    if address.kind == "file" and not Path(address.target).is_file():
-        raise CliError(f"The store {address.shown} does not exist. Check --db.")
+    check_existing(address)
     where = f"user {args.user}" + (f" of app {args.app}" if args.app else " of all apps")
     if not may_delete(f"Erase everything of {where} in {address.shown}?", args.yes):
         print("Nothing was erased.")

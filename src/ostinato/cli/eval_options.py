@@ -23,7 +23,7 @@ examples:
   ostinato eval my_agent --baseline FILE --fail-on "worse>0"
   ostinato eval add SESSION --to my_agent/refunds.evalset.json    turn a session into a case
 
-gates of --fail-on: failed, errors, flaky, better, worse, pass_rate, cost, tokens, seconds
+gates of --fail-on: failed, errors, flaky, better, worse, gone, pass_rate, cost, tokens, seconds
 
 exit codes: 0 passed; 1 a gate failed, no case that ran could be evaluated, or the agent's code
 ended the process; 2 could not run, no case could be run, or results could not be written; 130

@@ -77,6 +77,9 @@ def parse_and_get_evals_to_run(evals_to_run_info: list[str]) -> dict[str, list[s
 
     Args:
       evals_to_run_info: texts `SET` or `SET:case1,case2`.
+
+    Raises:
+      CliError: a text has a colon and no case behind it.
     """
     found: dict[str, list[str]] = {}
     for text in evals_to_run_info:
@@ -84,5 +87,11 @@ def parse_and_get_evals_to_run(evals_to_run_info: list[str]) -> dict[str, list[s
         if not colon or Path(text).is_file():
             name, cases = text, ""
         wanted = [case.strip() for case in cases.split(",") if case.strip()]
+        if colon and name != text and not wanted:
+            raise CliError(
+                f"{text!r} names no case behind the colon. Name one, or leave the colon out for "
+                "all cases.",
+                USAGE,
+            )
         found.setdefault(name, []).extend(wanted)
     return found

@@ -43,9 +43,10 @@ from ..hosting.setup_error import SetupError
 from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .eval_sets import locate_agent, parse_and_get_evals_to_run
 from .interrupts import run_interruptibly
-from .screen import Screen
+from .screen import ClosedOutputError, Screen
 
 _CONFIG = "test_config.json"
+_COMPARING = ("better", "worse", "gone")  # gates that need a baseline
 _SIGNS = {EvalStatus.PASSED: "✓", EvalStatus.FAILED: "✗", EvalStatus.NOT_EVALUATED: "?"}
 _STYLES = {EvalStatus.PASSED: "green", EvalStatus.FAILED: "red", EvalStatus.NOT_EVALUATED: "yellow"}
 
@@ -89,9 +90,7 @@ class _Evaluation:
         self._args = args
         self._screen = Screen(sys.stdout)
         self._gates: str = args.fail_on or DEFAULT_GATES
-        self._compares = [
-            gate.text for gate in parse_gates(self._gates) if gate.name in ("better", "worse")
-        ]
+        self._compares = [gate.text for gate in parse_gates(self._gates) if gate.name in _COMPARING]
         if self._compares and not args.baseline:
             raise CliError(
                 f"The gate {self._compares[0]} compares with an earlier evaluation: name one with "
@@ -123,16 +122,20 @@ class _Evaluation:
             self._app_name, chosen, metrics, self._args.num_runs, self._args.parallelism
         )
         service = self._make_service(loaded, sets, config, registry)
-        run = EvaluationRun()
+        run, closed = EvaluationRun(), None
         try:
             run_interruptibly(run_evaluation(service, plan, progress.show, run))
         except KeyboardInterrupt:
             run.interrupted = True
-        progress.end()
+        except ClosedOutputError as error:
+            run.interrupted, closed = True, error
         try:
             self._save_results(run)
+            progress.end()
         finally:  # what cannot be stored is shown anyway
             code = self._finish(EvaluationReport.from_run(run))
+        if closed is not None:
+            raise closed
         return code
 
     def _check_baseline(self, sets: EvalSetsManager, chosen: dict[str, list[str]]) -> None:
@@ -267,12 +270,10 @@ class _Evaluation:
         """Print and write the report; return the exit code."""
         if self._baseline:
             report.compare(self._baseline)
-        self._print_report(report)
-        for option in ("junit", "markdown", "html"):
-            path = getattr(self._args, option)
-            if path is not None:
-                files = import_module("ostinato.evaluation.report_files")
-                _write_file(path, getattr(files, f"format_{option}")(report))
+        try:
+            self._print_report(report)
+        finally:  # also if the reader of the output has exited
+            self._write_reports(report)
         if report.interrupted:
             return INTERRUPTED
         if report.cases and not any(case.was_run for case in report.cases):
@@ -285,6 +286,13 @@ class _Evaluation:
         if is_open and not broken:  # gates such as worse>0 do not see that nothing was judged
             self._screen.line(("✗ ", "red"), "no case could be evaluated")
         return FAILED if broken or is_open else 0
+
+    def _write_reports(self, report: EvaluationReport) -> None:
+        for option in ("junit", "markdown", "html"):
+            path = getattr(self._args, option)
+            if path is not None:
+                files = import_module("ostinato.evaluation.report_files")
+                _write_file(path, getattr(files, f"format_{option}")(report))
 
     def _print_report(self, report: EvaluationReport) -> None:
         screen, repeated = self._screen, self._args.num_runs > 1

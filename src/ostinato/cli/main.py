@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from time import perf_counter
@@ -17,7 +17,7 @@ from time import perf_counter
 from ..errors import OstinatoError
 from ..hosting.setup_error import SetupError
 from ..hosting.store_address import mask_secrets
-from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
+from .cli_error import FAILED, INTERRUPTED, UNREAD, USAGE, CliError
 from .parser import parse_arguments
 from .process_exits import JUDGING, refuse_exits
 
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
       The exit code: 0 for success, 1 after an error, 2 for wrong usage, 3 if the call was already
-      answered, 130 after Ctrl-C.
+      answered, 130 after Ctrl-C, 141 if the reader of the output exited.
     """
     began = perf_counter()
     args = parse_arguments(argv)
@@ -74,7 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         with refuse_exits(args.command) if args.command in JUDGING else nullcontext():
-            return import_module(_HOMES[args.command]).main(args)
+            code: int = import_module(_HOMES[args.command]).main(args)
+            print(end="", flush=True)  # here a reader that has exited is noticed
+            return code
     except CliError as error:
         _print_error(error.message)
         return error.code
@@ -89,8 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader, such as `head`, has exited; discard the buffered output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        with suppress(OSError, ValueError):  # it has no file descriptor, as in tests
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
 
 
 def _print_error(problem: str) -> None:

@@ -26,7 +26,7 @@ from ..tools.mcp.server_lists import ListKind
 from ..tools.mcp.session_manager import MCPSessionManager
 from ..tools.mcp.tool_listing import fit_name
 from ..tools.mcp.tool_result import dump_result, read_text
-from ..tools.mcp.toolset_config import read_server_file
+from ..tools.mcp.toolset_config import read_server, read_server_entries
 from .cli_error import FAILED, USAGE, CliError
 from .json_argument import read_object
 
@@ -63,16 +63,17 @@ def choose_server(args: argparse.Namespace) -> ConnectionParams:
         if args.url:
             kind = SseConnectionParams if args.sse else StreamableHTTPConnectionParams
             return kind(url=args.url, timeout=args.timeout)
-        servers = read_server_file(args.file)
+        servers = read_server_entries(args.file)
+        found = args.server in servers and read_server(args.file, args.server, servers[args.server])
     except AgentConfigError as error:
         raise CliError(str(error), code=USAGE) from None
     except ValueError:
         raise CliError("--url takes an http or https address.", code=USAGE) from None
-    if args.server not in servers:
+    if not found:
         raise CliError(
             f"--server names one of the file's servers: {', '.join(servers)}.", code=USAGE
         )
-    return servers[args.server].model_copy(update={"timeout": args.timeout})
+    return found.model_copy(update={"timeout": args.timeout})
 
 
 async def list_server(params: ConnectionParams, headers: dict[str, str]) -> int:

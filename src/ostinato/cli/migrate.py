@@ -26,6 +26,8 @@ def main(args: argparse.Namespace) -> int:
     """Copy the sessions and print the counts; return the exit code."""
     source = parse_store(args.source)
     if source.kind == "file" and not Path(source.target).is_file():
+        if Path(source.target).is_dir():
+            raise CliError(f"{source.shown} is a folder. Name a file with --from.")
         raise CliError(f"There is no file {source.shown} to copy from.")
     if source.target == parse_store(args.target).target:
         raise CliError("--from and --to name the same store; give a new one to --to.", USAGE)

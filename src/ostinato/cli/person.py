@@ -14,7 +14,6 @@ from .call_view import (
     Line,
     call_lines,
     call_name,
-    origin_line,
     said_lines,
     title_of,
 )
@@ -131,9 +130,6 @@ def _is_cut(one: Pending, width: int) -> bool:
 async def _ask_input(one: Pending, person: Person, printer: Printer) -> dict[str, Any]:
     """Ask a workflow's question until the answer fits."""
     printer.section(("◆ ", "bold yellow"), (title_of(one), "bold"), " asks you")
-    origin = origin_line(one, printer.width)
-    if origin is not None:
-        printer.note(*origin)
     for line in question_lines(one, printer.width):
         printer.note(*line)
     if takes_object(one.response_schema):

@@ -7,7 +7,7 @@ from typing import Any
 from .. import types
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
-from ..events.request_input import REQUEST_INPUT
+from ..events.request_input import REQUEST_INPUT, TOOL_QUESTION
 from ..events.tool_origin import read_tool_origin
 from ..events.tool_progress import ToolProgress
 from ..models.llm_response import RESTARTED
@@ -230,7 +230,10 @@ class Printer:
         title = label(response.name or "?")
         name = f"{title}: " if several else ""
         if response.id in actions.requested_tool_confirmations:
-            text, style = "waits for approval", "yellow"
+            asked = actions.requested_tool_confirmations[response.id].payload
+            is_question = isinstance(asked, dict) and TOOL_QUESTION in asked
+            text = "waits for an answer" if is_question else "waits for approval"
+            style = "yellow"
         elif response.id in actions.requested_auth_configs:
             text, style = "waits for a credential", "yellow"
         else:

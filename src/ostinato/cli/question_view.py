@@ -9,7 +9,7 @@ from typing import Any, cast
 from ..errors import InvalidAnswerError
 from ..events.pending import Pending
 from ..hosting.input_answers import read_answer
-from .call_view import Line, said_lines
+from .call_view import Line, origin_line, said_lines
 from .escape import exact_json, fold, reveal
 
 _MESSAGE_LINES = 12
@@ -28,7 +28,7 @@ _EMPTY: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": Fa
 
 
 def question_lines(one: Pending, width: int) -> list[Line]:
-    """Return the lines that show a question and its payload."""
+    """Return the lines that show who asks a question, the question, and its payload."""
     lines: list[str] = []
     cut = 0
     for line in reveal(one.message or "It asks for input.", "\n").splitlines():
@@ -37,7 +37,9 @@ def question_lines(one: Pending, width: int) -> list[Line]:
     if len(lines) > _MESSAGE_LINES:
         cut = len(lines) - _MESSAGE_LINES
         lines = lines[:_MESSAGE_LINES]
-    found: list[Line] = [(("  │ ", "dim"), line) for line in lines]
+    origin = origin_line(one, width)
+    found: list[Line] = [origin] if origin else []
+    found += [(("  │ ", "dim"), line) for line in lines]
     if cut:
         found.append(((f"    … {cut:,} more lines", "yellow"),))
     if one.payload is not None:

@@ -217,8 +217,10 @@ class Replay:
         """Print and write the report; return the exit code."""
         if sys.stderr.isatty():
             print(file=sys.stderr)
-        print_report(self._screen, report)
-        self._write_files(report)
+        try:
+            print_report(self._screen, report)
+        finally:  # also if the reader of the output has exited
+            self._write_files(report)
         if report.interrupted:
             return INTERRUPTED
         broken = report.find_broken_gates(self._gates)

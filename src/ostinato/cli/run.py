@@ -26,7 +26,7 @@ from ..hosting.input_answers import read_answer, read_json
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.places import DEFAULT_USER, Places, traces_file
 from ..hosting.stand_in import require_known_model, stand_in, stand_in_line, use_model
-from ..hosting.store_address import mask_secrets
+from ..hosting.store_address import mask_secrets, parse_store
 from ..hosting.stores import Store, keep_spans
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
@@ -40,6 +40,7 @@ from .printer import Printer
 from .question_view import draft_of, question_lines
 from .run_session import LEAVES, Conversation
 from .screen import Screen
+from .session_index import check_existing
 from .shown import ForPerson, ForProgram
 from .store_options import default_db
 from .timing import Timing
@@ -156,6 +157,8 @@ async def _run_agent(
     out: TextIO,
     timing: Timing | None = None,
 ) -> int:
+    if args.resume is not None or args.approve or args.reject or args.answer:
+        check_existing(parse_store(args.db))
     sessions, places = store_of(args.db)
     runner = runner_of(loaded, sessions, places, policy=read_policy(args.policy))
     if timing is not None:

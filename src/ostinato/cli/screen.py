@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 from rich.cells import cell_len
@@ -29,6 +30,32 @@ WIDEST = 100
 _FENCE = "```"
 
 
+class ClosedOutputError(BrokenPipeError):
+    """The reader of the output, such as `head`, has exited; what is written later is discarded."""
+
+
+class _Console(Console):
+    """A console that raises a named error if its reader has exited; rich raises SystemExit."""
+
+    def on_broken_pipe(self) -> None:
+        """Discard further output.
+
+        Raises:
+          ClosedOutputError: always.
+        """
+        discard_output()
+        self.quiet = True
+        raise ClosedOutputError from None
+
+
+def discard_output() -> None:
+    """Let standard output discard what is written, so that no later write or flush fails."""
+    with suppress(OSError, ValueError):  # it has no file descriptor, as in tests
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
 class Screen:
     """Output stream for lines and running text.
 
@@ -42,7 +69,7 @@ class Screen:
     def __init__(self, file: TextIO | None = None) -> None:
         stream = file or sys.stdout
         plain = bool(os.environ.get("NO_COLOR")) or not stream.isatty()
-        self._console = Console(
+        self._console = _Console(
             file=stream,
             color_system=None if plain else "auto",
             markup=False,

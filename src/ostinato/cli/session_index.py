@@ -16,6 +16,7 @@ from ..sessions.store.durable_store import Lease
 from .cli_error import USAGE, CliError
 
 _PAGE = 500
+_NO_LEDGER = "no such table: ostinato_effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,7 @@ async def existing_store(address: StoreAddress) -> AsyncGenerator[Store]:
     Raises:
       CliError: the file does not exist, or the store cannot be read.
     """
-    if not _is_there(address):
-        raise CliError(
-            f"There are no sessions: the file {address.shown} does not exist. "
-            + (
-                "The first `ostinato run` creates it; name another file with --db."
-                if address.shown == DEFAULT_DB
-                else "Check --db."
-            ),
-            USAGE,
-        )
+    check_existing(address)
     store = open_store(address)
     try:
         yield store
@@ -65,13 +57,40 @@ async def existing_store(address: StoreAddress) -> AsyncGenerator[Store]:
         reason = str(error).replace("db_url", "--db")
         if address.kind == "file":
             reason = f"{address.shown} holds no readable sessions. {error} Check --db."
+            if _NO_LEDGER in str(error):
+                reason = (
+                    f"The effects ledger of {address.shown} is gone: {error} No store deletes that "
+                    "table, so someone dropped it; restore it from a backup."
+                )
         raise CliError(reason) from error
     finally:
         await store.close()
 
 
-def _is_there(address: StoreAddress) -> bool:
-    return address.kind != "file" or Path(address.target).is_file()
+def check_existing(address: StoreAddress) -> None:
+    """Check that the file of a store exists, for a command that must not create it.
+
+    Args:
+      address: the store; one that is no file is not looked for.
+
+    Raises:
+      CliError: the file does not exist, or is a folder.
+    """
+    if address.kind != "file" or Path(address.target).is_file():
+        return
+    if Path(address.target).is_dir():
+        raise CliError(
+            f"There are no sessions: {address.shown} is a folder. Name a file with --db.", USAGE
+        )
+    raise CliError(
+        f"There are no sessions: the file {address.shown} does not exist. "
+        + (
+            "The first `ostinato run` creates it; name another file with --db."
+            if address.shown == DEFAULT_DB
+            else "Check --db."
+        ),
+        USAGE,
+    )
 
 
 async def list_entries(

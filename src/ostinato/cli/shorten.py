@@ -11,10 +11,12 @@ from .escape import exact_json, label
 SIGN = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 """Stands before what the user says."""
 
-# Control characters (but for tab and newline), marks that turn the direction of writing, tags.
+# Control characters (but for tab and newline), marks that turn the direction of writing, tags, and
+# characters that are drawn as nothing or as a blank. Those that join letters or choose the look of
+# an emoji stay: texts need them.
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
-    "\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
 

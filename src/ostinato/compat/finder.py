@@ -12,7 +12,9 @@ from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import CodeType, ModuleType
+from inspect import currentframe
+from opcode import opmap
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ..types.like_named import GENAI_TYPES
@@ -23,6 +25,7 @@ from .missing import missing_genai, missing_module, missing_name
 ADK = "google.adk"
 HOME = "ostinato"
 GENAI = "google.genai"
+_BOOTSTRAP = "importlib._bootstrap"
 STAND_IN = "ostinato.compat.genai"
 _GENAI = {GENAI: STAND_IN, GENAI_TYPES: "ostinato.types"}
 
@@ -147,6 +150,8 @@ class AliasFinder(MetaPathFinder):
         target = HOME + fullname.removeprefix(ADK)
         spec = find_elsewhere(target, _path_of(_parent_name(target)), self)
         if spec is None:
+            if _is_only_asking():
+                return None
             raise missing_module(fullname, target)
         return self._make_alias(fullname, target, spec)
 
@@ -183,6 +188,8 @@ class AliasFinder(MetaPathFinder):
             return None
         spec = find_elsewhere(fullname, path, self)
         if spec is None:
+            if not _is_import_statement():
+                return None
             raise missing_name(alias, sys.modules[package], fullname.rpartition(".")[2])
         return spec
 
@@ -194,3 +201,23 @@ def _parent_name(name: str) -> str:
 def _path_of(package: str) -> list[str] | None:
     """Return a package's `__path__`, importing it; None at the top."""
     return list(getattr(import_module(package), "__path__", ())) if package else None
+
+
+def _find_importer() -> FrameType | None:
+    """Return the frame that imports, outside of the import system."""
+    frame = currentframe()
+    while frame is not None and frame.f_globals.get("__name__") in (__name__, _BOOTSTRAP):
+        frame = frame.f_back
+    return frame
+
+
+def _is_only_asking() -> bool:
+    """Return whether `importlib.util.find_spec` asks: Python's answer there is None, no error."""
+    frame = _find_importer()
+    return frame is not None and frame.f_globals.get("__name__") == find_spec.__module__
+
+
+def _is_import_statement() -> bool:
+    """Return whether a statement imports: `__import__` ignores a name that a package lacks."""
+    frame = _find_importer()
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_NAME"]

@@ -1,4 +1,4 @@
-"""Equality between google-genai's records and Ostinato's, from google-genai's side."""
+"""Equality and `isinstance` of google-genai's records, which take Ostinato's for their own."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from pydantic import BaseModel
+
+from .. import types
 from ..types.like_named import GENAI_TYPES, Record
 
 
 class TeachingLoader(Loader):
-    """Loads `google.genai.types` with its own loader, then patches the equality of its records.
+    """Loads `google.genai.types` with its own loader, then patches its records.
 
     Args:
       loader: the module's own loader, which it keeps.
@@ -36,7 +39,10 @@ class TeachingLoader(Loader):
 
 
 def teach_loaded_records() -> None:
-    """Let `theirs == ours` use our comparison, if google-genai's records are loaded."""
+    """Let google-genai's records, if loaded, take Ostinato's for their own.
+
+    `theirs == ours` and `isinstance(ours, theirs)` work from then on.
+    """
     base = _find_base()
     if base is None or base.__eq__.__module__ == __name__:
         return
@@ -47,6 +53,8 @@ def teach_loaded_records() -> None:
         return other == self if isinstance(other, Record) else compare(self, other)
 
     base.__eq__ = equals
+    for kind in _find_shared_kinds():
+        kind.__class__ = _RecordMeta
 
 
 def unteach_records() -> None:
@@ -54,6 +62,29 @@ def unteach_records() -> None:
     base = _find_base()
     if base is not None and base.__eq__.__module__ == __name__:
         base.__eq__ = base.__eq__.__wrapped__
+        for kind in _find_shared_kinds():
+            kind.__class__ = type(BaseModel)
+
+
+class _RecordMeta(type(BaseModel)):
+    """The class of google-genai's records: Ostinato's records of their names are instances."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Return whether an object is a record of this class, or Ostinato's of its name."""
+        if type.__instancecheck__(cls, instance):
+            return True
+        if not isinstance(instance, Record) or cls.__module__ != GENAI_TYPES:
+            return False
+        return any(kind.__name__ == cls.__name__ for kind in type(instance).__mro__)
+
+
+def _find_shared_kinds() -> list[Any]:
+    """Return the records of google-genai that Ostinato has, too."""
+    return [
+        kind
+        for name, kind in vars(sys.modules[GENAI_TYPES]).items()
+        if isinstance(kind, type(BaseModel)) and isinstance(getattr(types, name, None), type)
+    ]
 
 
 def _find_base() -> Any:

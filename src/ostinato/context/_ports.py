@@ -39,6 +39,19 @@ class ChecksCalls(Protocol):
     ) -> dict[str, Any] | None: ...
 
 
+class GatesNodeCalls(Protocol):
+    """What every call of a tool by a workflow node passes; evaluation and replay set one."""
+
+    async def run_call(
+        self,
+        tool: Any,
+        args: dict[str, Any],
+        context: Any,
+        path: str,
+        run: Callable[[], Awaitable[Any]],
+    ) -> Any: ...
+
+
 class AgentLike(Protocol):
     """An agent as contexts, processors and tools see it; `BaseAgent` and `LlmAgent` are."""
 
@@ -175,6 +188,15 @@ class LiveAnswers(Protocol):
     async def __call__(self, ctx: Any, message: types.Content) -> CallChanges | None: ...
 
 
+class ClosesCutCalls(Protocol):
+    """Makes the responses to calls that a failed attempt of a node, or of an agent, cut; the runner
+    provides it."""
+
+    def __call__(
+        self, ctx: Any, cause: Exception, path: str, agent: str = ""
+    ) -> Sequence[Event]: ...
+
+
 class RunJournal(Protocol):
     """Record of tool calls and checkpoints of a run; `durable.journal.Journal` is one."""
 
@@ -182,8 +204,12 @@ class RunJournal(Protocol):
         """Return the rows to be committed with an event."""
         ...
 
-    def row(self, call_id: str | None) -> JournalRow | None:
+    def earlier_row(self, call_id: str | None) -> JournalRow | None:
         """Return the row that an earlier process stored for a call, if it has not run here."""
+        ...
+
+    def list_calls_in_doubt(self) -> list[str]:
+        """Return the calls that began in an earlier process or attempt and have no end there."""
         ...
 
     def finished_rows(self) -> Sequence[tuple[JournalRow, bool]]:
@@ -215,6 +241,10 @@ class RunJournal(Protocol):
         """Return the rows to commit when a tool's body ended and its call stays open."""
         ...
 
+    def leave_in_doubt(self, call_id: str | None, tool: str) -> None:
+        """Note that this process gave up a call whose outcome is unknown."""
+        ...
+
     def take_effect(
         self, call_id: str | None, response: dict[str, Any] | None
     ) -> Sequence[JournalRow]:
@@ -228,6 +258,17 @@ class RunJournal(Protocol):
     @property
     def keeps_effects(self) -> bool:
         """Whether rows of the effects ledger go with the journal's."""
+        ...
+
+    def take_effects(
+        self, responses: Mapping[str | None, dict[str, Any] | None]
+    ) -> Sequence[JournalRow]:
+        """Return the ledger's rows of all calls that began and have none yet."""
+        ...
+
+    @property
+    def caller(self) -> Any:
+        """Who called the run's agent as a tool, or None."""
         ...
 
     def note_effect(self, call_id: str | None, note: Any) -> None:

@@ -22,7 +22,7 @@ class ContextPolicy(BaseModel):
       preview_tokens: the length of such a beginning.
       history_tokens: what all results in a request may hold together. Above it the oldest are left
         out, until half of it is left, so that the start of the prompt changes rarely.
-      read_tokens: the most that one call of `read_result` returns.
+      read_tokens: the most JSON that one call of `read_result` returns, within `result_tokens`.
 
     Raises:
       ValidationError: a limit is too small, or a smaller one exceeds a larger one.

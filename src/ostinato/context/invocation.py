@@ -334,13 +334,13 @@ class InvocationContext(BaseModel):
         """
         state = self.run_state
         if call_id in state.unstarted_call_ids:
-            state.unstarted_call_ids -= {call_id}
+            state.unstarted_call_ids.discard(call_id)
         if state.journal is not None:
             rows = state.journal.begin(call_id, tool_name)
             if rows:
                 await self.services.commit((), rows)
         if call_id:  # only now: a run that is cancelled before starts no tool
-            state.started_call_ids |= {call_id}
+            state.started_call_ids.add(call_id)
 
     def increment_llm_call_count(self) -> None:
         """Count one model call (Spec 2 §5.5).

@@ -15,11 +15,8 @@ from ..sessions.log.ordered_delta import WriteOrder
 from ..sessions.log.resume import Resume
 
 if TYPE_CHECKING:
+    from ..sessions.store.durable_store import JournalRow
     from ._ports import RunJournal, SendsEvents
-
-
-# Shared: each empty set is 216 bytes, and most runs need none.
-NO_NAMES: frozenset[str] = frozenset()
 
 _turns: ContextVar[tuple[object, ...]] = ContextVar("ostinato_turns", default=())
 
@@ -65,9 +62,15 @@ class RunState:
         that it ended.
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished_responses: uncommitted response events of finished calls, by call id.
+      silent_call_ids: ids of long-running calls whose tool has returned nothing in this run, or may
+        have in an earlier one.
       other_answers: answered calls of the user's message, of agents that run after the first one.
       started_call_ids: ids of the calls whose tool this run has started.
       unstarted_call_ids: ids of this run's long-running calls whose tool has not started.
+      doubtful_calls: of calls of workflow nodes that this run gave up with an unknown outcome, and
+        that no journal keeps: which doubt it is, by call id.
+      edited_calls: calls that have not run yet and that a plugin changed in their event, as the log
+        has them, by call id; None without one.
       repeated_call_ids: ids of calls that may have run before, by the id of the call that ran them.
       relays: relays of the events of agents that run within a call, by call id.
       initial_prompts: the first content for called agents, by isolation scope.
@@ -88,6 +91,8 @@ class RunState:
         "_serial_calls",
         "checkpoints",
         "cleanup_callbacks",
+        "doubtful_calls",
+        "edited_calls",
         "failure",
         "finished_responses",
         "guards",
@@ -103,6 +108,7 @@ class RunState:
         "relays",
         "repeated_call_ids",
         "resume",
+        "silent_call_ids",
         "started_call_ids",
         "transfer_counts",
         "unstarted_call_ids",
@@ -113,10 +119,13 @@ class RunState:
         self.journal = journal
         self.mistakes: dict[str, int] = {}
         self.finished_responses: dict[str, Event] = {}
-        self.started_call_ids: frozenset[str] = NO_NAMES
-        self.unstarted_call_ids: frozenset[str] = NO_NAMES
+        # Nodes have copies of this state, which share what is not assigned anew.
+        self.silent_call_ids: set[str] = set()
+        self.started_call_ids: set[str] = set()
+        self.unstarted_call_ids: set[str] = set()
         self.relays: dict[str, SendsEvents] = {}
         self.initial_prompts: dict[str, types.Content] = {}
+        self.doubtful_calls: dict[str, int] = {}
         self.repeated_call_ids: dict[str, list[str]] = {}
         self.cleanup_callbacks: dict[str, Callable[[], Awaitable[None]]] = {}
         self.is_resumed = False
@@ -132,6 +141,15 @@ class RunState:
         self._serial_calls: SerialCalls | None = None
         self.write_order: WriteOrder | None = None
         self.policy_decisions: dict[str, dict[str, Any]] | None = None
+        self.edited_calls: dict[str, types.FunctionCall] | None = None
+
+    def earlier_row(self, call_id: str | None) -> JournalRow | None:
+        """Return the row that an earlier process stored for a call, or None, as without a journal.
+
+        Args:
+          call_id: the call.
+        """
+        return None if self.journal is None else self.journal.earlier_row(call_id)
 
     def order_writes(self) -> None:
         """Number the state writes from now on: branches of the run may write the same keys."""

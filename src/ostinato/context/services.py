@@ -11,7 +11,7 @@ from .deps import NOT_GIVEN
 
 if TYPE_CHECKING:
     from ..sessions.store.durable_store import CallChanges, JournalRow
-    from ._ports import ChecksCalls, Commit, Schedule, Spawn
+    from ._ports import ChecksCalls, ClosesCutCalls, Commit, GatesNodeCalls, Schedule, Spawn
     from .context_policy import ContextPolicy
 
 
@@ -37,14 +37,19 @@ class RunServices:
       deps: deps for tools, instructions and callbacks, or `NOT_GIVEN`.
       policy: decides on tool calls before they run; None without a policy.
       context_policy: limits on tool results in requests; None without limits.
+      node_gate: what the tool calls of workflow nodes pass; None if they run at once.
+      close_cut_calls: returns events that close the calls of agents in a workflow node whose
+        attempt failed; takes the context, the error and the node's path.
     """
 
     __slots__ = (
         "budget_usage",
+        "close_cut_calls",
         "commit",
         "context_policy",
         "deps",
         "is_nested",
+        "node_gate",
         "policy",
         "schedule",
         "sends_client_secrets",
@@ -65,6 +70,8 @@ class RunServices:
         deps: Any = NOT_GIVEN,
         policy: ChecksCalls | None = None,
         context_policy: ContextPolicy | None = None,
+        node_gate: GatesNodeCalls | None = None,
+        close_cut_calls: ClosesCutCalls | None = None,
     ) -> None:
         self.commit: Commit = commit or _no_commit
         self.spawn = spawn
@@ -76,6 +83,8 @@ class RunServices:
         self.deps = deps
         self.policy = policy
         self.context_policy = context_policy
+        self.node_gate = node_gate
+        self.close_cut_calls = close_cut_calls
 
     @property
     def has_runner(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..sessions.store.effect_row import (
     Outcome,
@@ -11,6 +11,32 @@ from ..sessions.store.effect_row import (
     encode_effect,
     now_ms,
 )
+
+
+class EffectCaller(NamedTuple):
+    """Who called an agent as a tool, for the effects of its hidden session.
+
+    Attributes:
+      session_id: the session that the user knows; its ledger keeps them.
+      path: the agents from that session's down to the caller, such as `shop/payer`.
+    """
+
+    session_id: str
+    path: str
+
+
+def nest_caller(journal: Any, session_id: str, agent: str) -> EffectCaller:
+    """Return the caller of an agent that runs as a tool.
+
+    Args:
+      journal: the journal of the caller's run, or None; it tells who called the caller as a tool.
+      session_id: the caller's session.
+      agent: its name.
+    """
+    above: EffectCaller | None = journal and journal.caller
+    if above is None:
+        return EffectCaller(session_id, agent)
+    return EffectCaller(above.session_id, f"{above.path}/{agent}")
 
 
 class EffectNote:
@@ -66,13 +92,28 @@ class EffectNote:
             self.attempts += 1
             self._begun = now_ms()
 
-    def to_text(self, call_id: str, invocation_id: str, response: dict[str, Any] | None) -> str:
-        """Return the text of the ledger's row."""
+    def to_text(
+        self,
+        call_id: str,
+        invocation_id: str,
+        response: dict[str, Any] | None,
+        caller: EffectCaller | None = None,
+        ran_in: str = "",
+    ) -> str:
+        """Return the text of the ledger's row.
+
+        Args:
+          call_id, invocation_id: the call and its run.
+          response: the response, or None.
+          caller: who called the agent as a tool, or None.
+          ran_in: the hidden session in which that agent runs.
+        """
         return encode_effect(
             self.tool,
-            self._agent,
+            self._agent if caller is None else f"{caller.path}/{self._agent}",
             (call_id, invocation_id),
             (self._args_digest, digest_json(response)),
             max(now_ms() - self._begun, 0) if self._is_begun else 0,
             (self.attempts, self.outcome, self.resolution, self._approved_by, self._source),
+            "" if caller is None else ran_in,
         )

@@ -5,7 +5,7 @@ The rows and the events share a transaction, so a run survives a crash at any in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from ..sessions.log.checkpoints import (
 )
 from ..sessions.log.event_log import EventLog
 from ..sessions.store.durable_store import JournalRow
-from .effect_notes import EffectNote
+from .effect_notes import EffectCaller, EffectNote
 
 
 class Journal:
@@ -36,6 +36,11 @@ class Journal:
       rows: its stored rows, if it is resumed.
       log: the session's records, if it is resumed.
       keeps_effects: whether rows of the effects ledger go with the journal's.
+      caller: who called the run's agent as a tool, or None.
+      session_id: the session of the run.
+
+    Attributes:
+      keeps_effects, caller: as given.
     """
 
     def __init__(
@@ -45,8 +50,12 @@ class Journal:
         log: EventLog | None = None,
         *,
         keeps_effects: bool = False,
+        caller: EffectCaller | None = None,
+        session_id: str = "",
     ) -> None:
         self.keeps_effects = keeps_effects
+        self.caller = caller
+        self._session_id = session_id
         self._effects: dict[str | None, EffectNote] = {}
         self._invocation_id = invocation_id
         self._stored = {row.call_id: row for row in rows}
@@ -75,12 +84,16 @@ class Journal:
             self._answers[response.id] = self._answers.get(response.id, 0) + 1
         return [*self._take_pending(), *(expected or ()), *effects]
 
-    def row(self, call_id: str | None) -> JournalRow | None:
+    def earlier_row(self, call_id: str | None) -> JournalRow | None:
         """Return the row that an earlier process stored for a call.
 
         None once the call has started or finished in this process.
         """
         return self._stored.get(self._row_key(call_id))
+
+    def list_calls_in_doubt(self) -> list[str]:
+        """Return the calls that began in an earlier process or attempt and have no end there."""
+        return [row.call_id for row in self._stored.values() if row.status == "started"]
 
     def finished_rows(self) -> Sequence[tuple[JournalRow, bool]]:
         """Return the rows of the calls that finished in earlier processes, each with whether the
@@ -161,6 +174,21 @@ class Journal:
         self._stored[key] = row
         return (row,)
 
+    def leave_in_doubt(self, call_id: str | None, tool: str) -> None:
+        """Note that this process gave up a call whose outcome is unknown, and may make it again.
+
+        The stored row says so already; now `row` returns it, and the next `begin` counts on.
+
+        Args:
+          call_id: the call.
+          tool: name of its tool.
+        """
+        key = self._row_key(call_id)
+        attempts = self._begun.pop(key, None)
+        if attempts is not None:
+            result = None if attempts == 1 else str(attempts)
+            self._stored[key] = JournalRow(self._invocation_id, key, "started", tool, result)
+
     def take_effect(
         self, call_id: str | None, response: dict[str, Any] | None
     ) -> Sequence[JournalRow]:
@@ -173,8 +201,24 @@ class Journal:
         note = self._effects.pop(call_id, None)
         if note is None or not note.is_effect:
             return ()
-        text = note.to_text(call_id or "", self._invocation_id, response)
-        return [JournalRow(self._invocation_id, str(call_id), "effect", note.tool, text)]
+        caller, ids = self.caller, (call_id or "", self._invocation_id)
+        text = note.to_text(*ids, response, caller, self._session_id)
+        home = "" if caller is None else caller.session_id
+        return [JournalRow(ids[1], str(call_id), "effect", note.tool, text, home)]
+
+    def take_effects(
+        self, responses: Mapping[str | None, dict[str, Any] | None]
+    ) -> Sequence[JournalRow]:
+        """Return the ledger's rows that are not stored, of calls that began; the run ends.
+
+        Args:
+          responses: the responses of the calls that have one.
+        """
+        left = [key for key, row in self._pending.items() if row.status == "effect"]
+        rows = [self._pending.pop(key) for key in left]
+        for call_id in [*self._effects]:
+            rows += self.take_effect(call_id, responses.get(call_id))
+        return rows
 
     def note_effect(self, call_id: str | None, note: EffectNote) -> None:
         """Describe a call for the effects ledger; its row goes with its response.
@@ -184,7 +228,7 @@ class Journal:
           note: the description; it leaves no row unless the call begins or is in doubt.
         """
         if self._stored:
-            note.attempts = count_attempts(self.row(call_id))
+            note.attempts = count_attempts(self.earlier_row(call_id))
         self._effects[call_id] = note
 
     def effect(self, call_id: str | None) -> EffectNote | None:

@@ -90,8 +90,11 @@ class ArgMatch:
     def match_approx(self, actual: Any, matcher: dict[str, Any]) -> bool:
         """`{"$approx": 3.14, "tolerance": 0.01}`: a number near another one."""
         wanted, tolerance = matcher["$approx"], matcher.get("tolerance", 1e-6)
-        if not _is_number(wanted) or not _is_number(tolerance) or tolerance < 0:
-            raise InputValidationError('"$approx" takes a number, "tolerance" one of at least 0.')
+        if not _is_finite(wanted) or not _is_finite(tolerance) or tolerance < 0:
+            raise InputValidationError(
+                '"$approx" takes a number, "tolerance" one of at least 0; neither may be infinite '
+                "or NaN."
+            )
         return _is_number(actual) and math.isclose(actual, wanted, rel_tol=0, abs_tol=tolerance)
 
     def match_regex(self, actual: Any, matcher: dict[str, Any]) -> bool:
@@ -168,6 +171,10 @@ def _matcher_of(expected: Any) -> str | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_number(value) and (isinstance(value, int) or math.isfinite(value))
 
 
 def _equal(actual: Any, expected: Any) -> bool:

@@ -23,6 +23,7 @@ from ..sessions.in_memory_session_service import InMemorySessionService
 from .eval_case import EvalCase, Invocation, SessionInput
 from .eval_config import ToolMockConfig
 from .event_conversion import convert_events
+from .node_gate import PluginNodeGate
 from .run_observer import RunObserver, TurnRecord, current_turn
 from .simulation.user_simulator import Status, UserSimulator
 from .tool_mocks import ToolMocks, mocks_of_turn
@@ -210,6 +211,7 @@ class CaseRunner:
                 runner = Runner(app=app, **services)
             else:
                 runner = Runner(agent=self._agent, plugins=[*plugins, *last], **services)
+            runner.gate_node_calls(PluginNodeGate([*plugins, *last]))
             budget = self._settings.budget
             if budget is not None:
                 self._budget_usage = self._budget_usage or BudgetUsage(budget)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     SerializationInfo,
     SerializerFunctionWrapHandler,
+    ValidationError,
     model_validator,
 )
 from pydantic import model_serializer as serialize_model
 from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails
 
 ADK_230 = "2.3.0"
 """The version of google-adk whose files hold no newer fields."""
@@ -35,6 +37,35 @@ class TwoSpellingsModel(BaseModel):
                     "would count; leave one out"
                 )
         return cast(Any, data)
+
+
+class CommentedModel(TwoSpellingsModel):
+    """A record that may hold comments, whose names begin with `_`, `$`, `#` or `/`.
+
+    Other unknown fields are refused: a misspelled expectation would never be checked.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="after")
+    def _refuse_unknown(self) -> Self:
+        unknown: list[InitErrorDetails] = [
+            {"type": "extra_forbidden", "loc": (name,), "input": value}
+            for name, value in (self.model_extra or {}).items()
+            if not is_comment(name)
+        ]
+        if unknown:
+            raise ValidationError.from_exception_data(type(self).__name__, unknown)
+        return self
+
+
+def is_comment(name: str) -> bool:
+    """Return whether the name of a field says that it is a comment.
+
+    Args:
+      name: the name.
+    """
+    return name[:1] in tuple("_$#/")
 
 
 class EvalBaseModel(TwoSpellingsModel):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from .. import types
 from ..events.event import Event
 from .app_details import AppDetails
 from .conversation_scenarios import ConversationScenario
-from .eval_base_model import EvalBaseModel, NewerFieldsModel
+from .eval_base_model import CommentedModel, EvalBaseModel, NewerFieldsModel
 from .eval_rubrics import Rubric
 
 
@@ -32,6 +32,9 @@ class IntermediateData(EvalBaseModel):
     )
 
 
+_OF_PAGE = ("invocationIndex", "toolUseIndex")
+
+
 class InvocationEvent(NewerFieldsModel):
     """One event before the final response.
 
@@ -44,6 +47,15 @@ class InvocationEvent(NewerFieldsModel):
     newer_fields: ClassVar[frozenset[str]] = frozenset(
         {"usage_metadata", "grounding_metadata", "model_version"}
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_page_out(cls, data: Any) -> Any:
+        """Leave out what the editor of google-adk's page adds for itself."""
+        if not isinstance(data, dict):
+            return data
+        given = cast(dict[str, Any], data)
+        return {name: value for name, value in given.items() if name not in _OF_PAGE}
 
     author: str
     content: types.Content | None = None
@@ -94,10 +106,11 @@ class Invocation(NewerFieldsModel):
       app_details: instructions and tools of the agents that ran.
       duration, model_duration, tool_duration: seconds.
       call_trace: all calls with their paths, those within an AgentTool included.
+      inference_call_count: requests to models that a newer google-adk counted; not compared.
     """
 
     newer_fields: ClassVar[frozenset[str]] = frozenset(
-        {"duration", "model_duration", "tool_duration", "call_trace"}
+        {"duration", "model_duration", "tool_duration", "call_trace", "inference_call_count"}
     )
 
     invocation_id: str = ""
@@ -111,12 +124,13 @@ class Invocation(NewerFieldsModel):
     model_duration: float | None = None
     tool_duration: float | None = None
     call_trace: list[TracedCall] | None = None
+    inference_call_count: int | None = Field(default=None, ge=0)
 
 
 SessionState: TypeAlias = dict[str, Any]
 
 
-class SessionInput(EvalBaseModel):
+class SessionInput(EvalBaseModel, CommentedModel):
     """The session with which a case begins.
 
     Attributes:
@@ -126,8 +140,6 @@ class SessionInput(EvalBaseModel):
       state: its state.
       events: its history before the first message.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     app_name: str
     user_id: str
@@ -139,7 +151,7 @@ class SessionInput(EvalBaseModel):
 StaticConversation: TypeAlias = list[Invocation]
 
 
-class EvalCase(EvalBaseModel):
+class EvalCase(EvalBaseModel, CommentedModel):
     """A conversation with an agent, and what is expected of it.
 
     It has either a `conversation` or a `conversation_scenario`.
@@ -153,8 +165,6 @@ class EvalCase(EvalBaseModel):
       rubrics: rubrics of all invocations.
       final_session_state: values that the state must hold at the end; other keys may exist.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     eval_id: str
     conversation: StaticConversation | None = None

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from .._log import get_logger
 from ..agent_files.references import CodeConfig
 from ..context.budget import Budget
-from .eval_base_model import TwoSpellingsModel
+from .eval_base_model import TwoSpellingsModel, is_comment
 from .eval_metrics import BaseCriterion, EvalMetric, MetricInfo, Threshold
 from .json_file import read_json_record
 from .simulation.user_simulator import BaseUserSimulatorConfig
@@ -102,7 +102,7 @@ _OTHER_NAMES = ("live_model_config",)  # of newer files; its setting concerns li
 def _check_name(name: str) -> None:
     """Refuse a name that looks like a misspelled one; ignore others, as google-adk does."""
     known = [*EvalConfig.model_fields, *_OTHER_NAMES]
-    if name in known or name in map(to_camel, known) or name[:1] in "_$#/":
+    if name in known or name in map(to_camel, known) or is_comment(name):
         return
     near = difflib.get_close_matches(name, [*known, *map(to_camel, known)], 1)
     if near:

@@ -6,7 +6,14 @@ import abc
 import enum
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    field_validator,
+)
 
 from .. import types
 from .eval_base_model import EvalBaseModel, NewerFieldsModel, TwoSpellingsModel
@@ -44,7 +51,7 @@ MetricName: TypeAlias = str | PrebuiltMetrics
 
 
 def _check_threshold(value: Any) -> Any:
-    if isinstance(value, bool) or value != value:
+    if isinstance(value, bool | str | bytes) or value != value:
         raise ValueError(f"a threshold is a number, not {value!r}")
     return value
 
@@ -143,8 +150,24 @@ class ToolTrajectoryCriterion(BaseCriterion):
     def _read_name(cls, value: Any) -> Any:
         if isinstance(value, str):
             name = value.strip().upper().replace("-", "_").replace(" ", "_")
-            return cls.MatchType.__members__.get(name, value)
+            if name not in cls.MatchType.__members__:
+                raise ValueError(f"{value!r} is not one of {', '.join(cls.MatchType.__members__)}")
+            return cls.MatchType[name]
         return value
+
+
+def explain_criterion(metric_name: str, error: ValidationError) -> str:
+    """Return what is wrong with the criterion of a metric.
+
+    Args:
+      metric_name: the metric.
+      error: the error of the criterion's validation; its title is the class.
+    """
+    faults = [
+        f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
+        for one in error.errors()
+    ]
+    return f"The criterion of {metric_name} is not a {error.title}: {'; '.join(faults)}."
 
 
 class LlmBackedUserSimulatorCriterion(LlmAsAJudgeCriterion):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field, field_validator
 
-from .eval_base_model import TwoSpellingsModel
+from .eval_base_model import CommentedModel
 from .eval_case import EvalCase
 
 
@@ -28,7 +28,7 @@ def describe_repeated_id(cases: Sequence[EvalCase]) -> str:
     return ""
 
 
-class EvalSet(TwoSpellingsModel):
+class EvalSet(CommentedModel):
     """A named set of cases; the content of `<eval_set_id>.evalset.json`.
 
     Attributes:

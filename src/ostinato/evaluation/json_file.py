@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
@@ -130,17 +132,93 @@ def explain_problems(
       name: what to call it.
       kind: the class of its record.
     """
-    lines: list[str] = []
-    for problem in error.errors()[:_MAX_SHOWN]:
-        found, path = find_place(text, problem["loc"])
-        field = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
-        message = problem["msg"].removeprefix("Value error, ")
-        line = text.count("\n", 0, found) + 1
-        lines.append(f"{name}, line {line}, {field.lstrip('.') or 'the document'}: {message}")
-    more = error.error_count() - len(lines)
+    lines = [f"{name}, {line}" for line in _describe_problems(error, text, kind)]
+    more = len(lines) - _MAX_SHOWN
     title = f"{name} is not a valid {kind.__name__}" if kind is not None else f"{name} is not valid"
-    shown = "\n".join(f"  {line}" for line in lines)
+    shown = "\n".join(f"  {line}" for line in lines[:_MAX_SHOWN])
     return f"{title}:\n{shown}" + (f"\n  and {more} more" if more > 0 else "")
+
+
+def _describe_problems(
+    error: ValidationError, text: str, kind: type[BaseModel] | None
+) -> list[str]:
+    """Return a line for each problem; the members of a union say the same once."""
+    told: dict[str, bool] = {}  # whether another class that may stand there has the field
+    for problem in error.errors():
+        place, message = problem["loc"], problem["msg"].removeprefix("Value error, ")
+        found, path = find_place(text, place)
+        is_known = False
+        if kind is not None and problem["type"] in ("extra_forbidden", "missing"):
+            field, known = str(place[-1]), list_field_names(kind, place[:-1])
+            if problem["type"] == "missing":
+                message += f": {_spell_as_declared(field, known)!r}."
+            elif field in known or field in map(to_camel, known):
+                is_known = True
+                message = f"The field {field!r} does not go with the other fields of its object."
+            else:
+                message = f"Unknown field {field!r}. {suggest_field(field, known)}"
+        shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+        line = text.count("\n", 0, found) + 1
+        told[f"line {line}, {shown.lstrip('.') or 'the document'}: {message}"] = is_known
+    return [line for line, is_known in told.items() if not is_known] or [*told]
+
+
+def _spell_as_declared(field: str, known: Sequence[str]) -> str:
+    return next((one for one in known if to_camel(one) == field), field)
+
+
+def suggest_field(name: str, known: Sequence[str]) -> str:
+    """Return a sentence with the field that a misspelled name is nearest to, or with all fields.
+
+    Args:
+      name: the name.
+      known: the names of the fields.
+    """
+    near = difflib.get_close_matches(name, [*known, *map(to_camel, known)], 1)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+
+
+def list_field_names(kind: Any, place: Sequence[int | str]) -> list[str]:
+    """Return the names of the fields of the record at a place, those of all members of a union.
+
+    Args:
+      kind: the class of the document's record.
+      place: the path of the record in the document, as in an error of its validation.
+    """
+    kinds = _list_members(kind)
+    for step in place:
+        inner = [one for kind in kinds for one in _list_inner_kinds(kind, step)]
+        if inner:  # else the step is the name of a union's member
+            kinds = inner
+    names = (name for one in kinds if _is_record(one) for name in one.model_fields)
+    return list(dict.fromkeys(names))
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _list_members(kind: Any) -> list[Any]:
+    """Return the members of a union, or the type alone."""
+    if get_origin(kind) is Annotated:
+        return _list_members(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [one for member in get_args(kind) for one in _list_members(member)]
+    return [kind]
+
+
+def _list_inner_kinds(kind: Any, step: int | str) -> list[Any]:
+    """Return the types that may stand at a step into a value of a type."""
+    if _is_record(kind):
+        fields = kind.model_fields
+        found = [one.annotation for name, one in fields.items() if step in (name, to_camel(name))]
+        return [one for field in found for one in _list_members(field)]
+    args = get_args(kind)
+    if not args or (get_origin(kind) is dict) is not isinstance(step, str):
+        return []
+    if get_origin(kind) is tuple and isinstance(step, int):
+        return _list_members(args[step]) if step < len(args) else []
+    return _list_members(args[-1])
 
 
 def find_place(text: str, place: Sequence[int | str]) -> tuple[int, list[int | str]]:

@@ -11,7 +11,7 @@ from ..models.llm_response import LlmResponse
 from .conversation_scenarios import ConversationScenario
 from .eval_base_model import EvalBaseModel
 from .eval_case import Invocation
-from .eval_metrics import BaseCriterion, EvalMetric
+from .eval_metrics import BaseCriterion, EvalMetric, explain_criterion
 from .eval_rubrics import RubricScore
 from .evaluator import (
     EvaluationResult,
@@ -52,10 +52,7 @@ def read_criterion(eval_metric: EvalMetric, criterion_type: type[BaseCriterion])
     try:
         return criterion_type.model_validate(eval_metric.criterion.model_dump())
     except ValidationError as error:
-        raise ValueError(
-            f"The criterion of {eval_metric.metric_name} is not a {criterion_type.__name__}: "
-            f"{error}"
-        ) from error
+        raise ValueError(explain_criterion(eval_metric.metric_name, error)) from error
 
 
 class LlmAsJudge(Evaluator):

@@ -48,6 +48,7 @@ from .final_state_evaluator import FINAL_STATE_METRIC
 from .metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
 from .rubric_scopes import add_rubrics_of_case
 from .simulation.user_simulator_provider import UserSimulatorProvider
+from .tool_mocks import explain_mock_error
 from .turn_usage import add_usage
 
 logger = get_logger(__name__)
@@ -368,7 +369,7 @@ class LocalEvalService(BaseEvalService):
 def _fail_inference(result: InferenceResult, error: Exception) -> InferenceResult:
     logger.warning("The case %r failed: %s", result.eval_case_id, error)
     result.status = InferenceStatus.FAILURE
-    result.error_message = f"{type(error).__name__}: {error}"
+    result.error_message = explain_mock_error(error) or f"{type(error).__name__}: {error}"
     return result
 
 

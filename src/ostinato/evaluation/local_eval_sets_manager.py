@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, cast
@@ -13,10 +14,11 @@ from .. import _clock, types
 from .._shared_files import lock_file, replace_file
 from ..errors import InputValidationError, NotFoundError
 from ._stored_eval_sets import EVAL_SET_FILE_EXTENSION, StoredEvalSets, check_id
-from .eval_base_model import ADK_230
+from .eval_base_model import ADK_230, is_comment
 from .eval_case import EvalCase, IntermediateData, Invocation, SessionInput
 from .eval_set import EvalSet, describe_repeated_id
-from .json_file import explain_problems, parse_json, read_text
+from .evaluation_constants import EvalConstants
+from .json_file import explain_problems, parse_json, read_text, suggest_field
 
 
 def convert_eval_set_to_pydantic_schema(
@@ -31,8 +33,8 @@ def convert_eval_set_to_pydantic_schema(
         `initial_session`.
 
     Raises:
-      InputValidationError: a case or a turn lacks a field or has one of the wrong type, or two
-        cases have the same name.
+      InputValidationError: a case or a turn lacks a field, has an unknown one or one of the wrong
+        type, or two cases have the same name.
     """
     cases = [
         _convert_case(case, f"case {number} ({_name_of(case, number)})")
@@ -54,9 +56,11 @@ def _name_of(case: Any, number: int) -> str:
 
 
 def _convert_case(case: Any, where: str) -> EvalCase:
+    _refuse_unknown(case, _CASE_FIELDS, where)
     name = _take(case, "name", str, where)
     turns: list[Any] = _take(case, "data", list, where)
     session: dict[str, Any] = _take(case, "initial_session", dict, where, {})
+    _refuse_unknown(session, _SESSION_FIELDS, f"{where}, initial_session")
     return EvalCase(
         eval_id=name,
         conversation=[
@@ -74,8 +78,13 @@ def _convert_case(case: Any, where: str) -> EvalCase:
 
 
 def _convert_turn(turn: Any, where: str) -> Invocation:
+    _refuse_unknown(turn, _TURN_FIELDS, where)
     calls: list[Any] = _take(turn, "expected_tool_use", list, where, [])
     said: list[Any] = _take(turn, "expected_intermediate_agent_responses", list, where, [])
+    for call in calls:
+        _refuse_unknown(call, _CALL_FIELDS, where)
+    for one in said:
+        _refuse_unknown(one, _SAID_FIELDS, where)
     responses = [
         types.FunctionResponse(
             name=_take(call, "tool_name", str, where),
@@ -118,6 +127,30 @@ def _text_content(role: str, text: str) -> types.Content:
 
 
 _REQUIRED = object()
+_CASE_FIELDS = ("name", "data", "initial_session")
+_SESSION_FIELDS = ("state", "app_name", "user_id")
+_CALL_FIELDS = (EvalConstants.TOOL_NAME, EvalConstants.TOOL_INPUT, EvalConstants.MOCK_TOOL_OUTPUT)
+_SAID_FIELDS = ("author", "text")
+_TURN_FIELDS = (
+    EvalConstants.QUERY,
+    EvalConstants.EXPECTED_TOOL_USE,
+    "expected_intermediate_agent_responses",
+    EvalConstants.REFERENCE,
+    EvalConstants.RESPONSE,  # what an agent had said; google-adk writes it and does not read it
+    "actual_tool_use",  # likewise
+)
+
+
+def _refuse_unknown(record: Any, known: Sequence[str], where: str) -> None:
+    """Raise InputValidationError for a field that the old form does not have.
+
+    Comments are no unknown fields.
+    """
+    for name in cast(dict[str, Any], record) if isinstance(record, dict) else ():
+        if name not in known and not is_comment(name):
+            raise InputValidationError(
+                f"{where}: unknown field {name!r}. {suggest_field(name, known)}"
+            )
 
 
 def _take(record: Any, field: str, kind: type, where: str, default: Any = _REQUIRED) -> Any:
@@ -152,7 +185,7 @@ def parse_eval_set(text: str, name: str, eval_set_id: str) -> EvalSet:
     value = parse_json(text, name)
     if isinstance(value, list):
         cases = cast(list[Any], value)
-        if cases and all(isinstance(one, dict) and "query" in one for one in cases):
+        if any(isinstance(one, dict) and "query" in one for one in cases):
             cases = [{"name": eval_set_id, "data": cases}]  # the form of `*.test.json`
         try:
             return convert_eval_set_to_pydantic_schema(eval_set_id, cases)

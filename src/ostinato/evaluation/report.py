@@ -140,7 +140,8 @@ class EvaluationReport:
 
         Args:
           name: failed (cases that did not pass), errors (cases with something that could not be
-            evaluated), flaky, better, worse, pass_rate (0 to 1), cost, tokens or seconds.
+            evaluated), flaky, better, worse, gone (only in the baseline), pass_rate (0 to 1),
+            cost, tokens or seconds.
 
         Raises:
           InputValidationError: there is no such number.
@@ -154,6 +155,8 @@ class EvaluationReport:
         }
         if name in counts:
             return float(sum(map(counts[name], self.cases)))
+        if name == "gone":
+            return float(len(self.gone))
         if name == "pass_rate":
             runs = [case.statistics for case in self.cases]
             total = sum(one.runs for one in runs)
@@ -165,7 +168,7 @@ class EvaluationReport:
             )
         if name in ("cost", "tokens", "seconds"):
             return float(getattr(self.usage, name))
-        known = ", ".join([*counts, "pass_rate", "cost", "tokens", "seconds"])
+        known = ", ".join([*counts, "gone", "pass_rate", "cost", "tokens", "seconds"])
         raise InputValidationError(f"There is no gate {name!r}; known: {known}.")
 
     def find_broken_gates(self, expression: str) -> list[str]:

@@ -12,6 +12,7 @@ from ..context.budget import Price
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..events.event import Event
+from ..events.node_call import NodeCallRecord
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..models.request_text import instruction_text
@@ -140,20 +141,21 @@ class RunObserver(BasePlugin):
         if turn is None or event.partial:
             return
         session = invocation_context.session.id
-        path = _join(turn.paths.get(session, ""), event.author)
+        above, inner = turn.paths.get(session, ""), session.startswith(HIDDEN_PREFIX)
+        node_call = NodeCallRecord.of(event)
+        if node_call is not None:
+            path = _join(above, node_call.place.rpartition("/")[0])
+            args = node_call.args
+            turn.calls.append(TracedCall(path=path, name=node_call.tool, args=args, inner=inner))
+        path = _join(above, event.author)
         for call in event.get_function_calls():
             turn.calls.append(
-                TracedCall(
-                    path=path,
-                    name=call.name or "",
-                    args=call.args or {},
-                    inner=session.startswith(HIDDEN_PREFIX),
-                )
+                TracedCall(path=path, name=call.name or "", args=call.args or {}, inner=inner)
             )
 
 
 def _join(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name
+    return f"{path}/{name}" if path and name else path or name
 
 
 def _to_json(tool: Any) -> Any:

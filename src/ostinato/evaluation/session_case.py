@@ -12,7 +12,7 @@ from ..events.event import Event
 from ..events.pending import CONFIRMATION
 from ..sessions.session import Session
 from .eval_case import EvalCase, Invocation, SessionInput
-from .event_conversion import convert_events, has_message
+from .event_conversion import convert_events, has_message, visible_events
 from .llm_as_judge_utils import get_text_from_content
 
 _LONGEST = 60  # characters of a message that are shown
@@ -49,6 +49,8 @@ def make_session_case(
 ) -> SessionCase:
     """Return the case of a session, or of one of its turns with what came before it as history.
 
+    What a rewind hides is left out.
+
     A case has no place for answers to calls, such as approvals: a turn ends before the first one.
 
     Args:
@@ -59,17 +61,22 @@ def make_session_case(
     Raises:
       InputValidationError: there is no message to run again, or not exactly one such turn.
     """
-    found = _leave_answers_out(session.events)
+    events = visible_events(session)
+    found = _leave_answers_out(events)
     turns = [one for one in convert_events(found.events) if has_message(one)]
     given = SessionInput(app_name=session.app_name, user_id=session.user_id)
     if invocation_id is not None:
         turns = [one for one in turns if one.invocation_id.startswith(invocation_id)]
         if len(turns) != 1:
             fault = "matches several invocations" if turns else "is not an invocation"
+            hidden = {one.invocation_id for one in session.events}
+            hidden -= {one.invocation_id for one in events}
+            if not turns and any(one.startswith(invocation_id) for one in hidden):
+                fault = "was rewound, and no longer counts as an invocation"
             raise InputValidationError(f"{invocation_id!r} {fault} of session {session.id}.")
         wanted = turns[0].invocation_id
-        begins = next(n for n, one in enumerate(session.events) if one.invocation_id == wanted)
-        given.events = [event.model_copy(deep=True) for event in session.events[:begins]]
+        begins = next(n for n, one in enumerate(events) if one.invocation_id == wanted)
+        given.events = [event.model_copy(deep=True) for event in events[:begins]]
     if not turns:
         raise InputValidationError(f"Session {session.id} has no message to run again.")
     case = EvalCase(

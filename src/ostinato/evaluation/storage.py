@@ -14,7 +14,7 @@ from ..sessions.session import Session
 from .eval_case import Invocation
 from .eval_set_results_manager import EvalSetResultsManager
 from .eval_sets_manager import EvalSetsManager
-from .event_conversion import convert_events
+from .event_conversion import convert_events, visible_events
 from .local_eval_set_results_manager import LocalEvalSetResultsManager
 from .local_eval_sets_manager import LocalEvalSetsManager
 
@@ -87,9 +87,9 @@ def open_results_manager(eval_storage_uri: str | None, agents_dir: str) -> EvalS
 
 
 def convert_session_to_eval_invocations(session: Session) -> list[Invocation]:
-    """Return the invocations of a session.
+    """Return the invocations of a session that no rewind hides.
 
     Args:
       session: the session.
     """
-    return convert_events(session.events)
+    return convert_events(visible_events(session))

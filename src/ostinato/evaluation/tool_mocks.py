@@ -23,6 +23,7 @@ from .json_file import parse_json, read_text
 from .run_observer import current_turn
 
 _FORMAT = 1
+_PLUGIN = "ostinato_tool_mocks"
 # Tools of the runtime steer the run; they are mocked only if a mock names them.
 _STEERING = ("transfer_to_agent", "exit_loop", "finish_task", "set_model_response")
 
@@ -32,14 +33,21 @@ class MissingMockError(InputValidationError):
 
 
 class MockedCalls:
-    """The responses of calls, in order; each is given once, and the last one again.
+    """The responses of calls, in order; each is given once.
 
     Args:
       calls: name, arguments and response of each call; arguments that are None fit any call.
+      reuses: whether the last response that fits is given again once all that fit were given.
     """
 
-    def __init__(self, calls: list[tuple[str, dict[str, Any] | None, dict[str, Any]]]) -> None:
+    def __init__(
+        self,
+        calls: list[tuple[str, dict[str, Any] | None, dict[str, Any]]],
+        *,
+        reuses: bool = False,
+    ) -> None:
         self._calls = calls
+        self._reuses = reuses
         self._used: set[int] = set()
 
     def find_response(self, name: str, args: dict[str, Any]) -> dict[str, Any] | None:
@@ -49,17 +57,41 @@ class MockedCalls:
           name: the tool.
           args: the arguments. Calls with these arguments are preferred to others that fit.
         """
-        fitting = [
+        fitting = self._find_fitting(name, args)
+        unused = [number for number in fitting if number not in self._used]
+        if not unused and not (fitting and self._reuses):
+            return None
+        number = unused[0] if unused else fitting[-1]
+        self._used.add(number)
+        return copy.deepcopy(self._calls[number][2])
+
+    def count_fitting(self, name: str, args: dict[str, Any]) -> int:
+        """Return how many responses fit a call, used or not."""
+        return len(self._find_fitting(name, args))
+
+    def _find_fitting(self, name: str, args: dict[str, Any]) -> list[int]:
+        return [
             number
             for number, (known, wanted, _) in enumerate(self._calls)
             if known == name and (wanted is None or ArgMatch().matches(args, wanted))
         ]
-        if not fitting:
-            return None
-        unused = [number for number in fitting if number not in self._used]
-        number = unused[0] if unused else fitting[-1]
-        self._used.add(number)
-        return copy.deepcopy(self._calls[number][2])
+
+
+def explain_mock_error(error: BaseException) -> str | None:
+    """Return what happened if an error comes from the mocks of tools, or None.
+
+    Args:
+      error: what ended a case; the error of the mock may be its cause, or in a group.
+    """
+    if isinstance(error, MissingMockError):
+        return str(error)
+    inner: list[BaseException] = [] if error.__cause__ is None else [error.__cause__]
+    inner += getattr(error, "exceptions", ())
+    if str(error).startswith(f"Error in plugin '{_PLUGIN}'") and inner:
+        return explain_mock_error(inner[0]) or (
+            f"The mock of a tool failed: {type(inner[0]).__name__}: {inner[0]}"
+        )
+    return next((text for one in inner if (text := explain_mock_error(one))), None)
 
 
 def mocks_of_turn(expected: Invocation | None) -> MockedCalls:
@@ -101,7 +133,7 @@ class ToolMocks(BasePlugin):
     """
 
     def __init__(self, config: ToolMockConfig) -> None:
-        super().__init__(name="ostinato_tool_mocks")
+        super().__init__(name=_PLUGIN)
         self._config = config
         self._function: Callable[..., Any] | None = None
         self._cassette: MockedCalls | None = None
@@ -132,13 +164,20 @@ class ToolMocks(BasePlugin):
             raise as_tool_error(abort, what) from abort
         if answer is not None:
             return answer
-        runs = isinstance(tool, AgentTool) or tool.name in _STEERING
+        is_hidden = isinstance(tool, AgentTool) and not tool.include_plugins
+        runs = (isinstance(tool, AgentTool) and not is_hidden) or tool.name in _STEERING
         if runs or self._config.missing == "run":
             return None
         shown = json.dumps(tool_args, ensure_ascii=False, default=str)[:200]
+        why = " Its agent has include_plugins=False, so its own calls cannot be mocked."
+        mocks = _mocks_of_now()
+        given = mocks.count_fitting(tool.name, tool_args) if self._uses_case() and mocks else 0
+        what = f"the {self._config.source} has no mock for this call"
+        if given:
+            what = f"the mocks of the case for this call were given already ({given})"
         raise MissingMockError(
-            f"The tool {tool.name!r} was called with {shown}, and the {self._config.source} has no "
-            'mock for this call. Add a response, or set "missing": "run" in tool_mocks.'
+            f"The tool {tool.name!r} was called with {shown}, and {what}. Add a response, or set "
+            '"missing": "run" in tool_mocks.' + (why if is_hidden else "")
         )
 
     async def after_tool_callback(
@@ -169,9 +208,18 @@ class ToolMocks(BasePlugin):
             return {"result": answer}
         if self._cassette is not None:
             return self._cassette.find_response(name, args)
-        turn = current_turn.get()
-        mocks = turn.mocks if turn is not None else None
-        return mocks.find_response(name, args) if isinstance(mocks, MockedCalls) else None
+        mocks = _mocks_of_now()
+        return None if mocks is None else mocks.find_response(name, args)
+
+    def _uses_case(self) -> bool:
+        return self._function is None and self._cassette is None
+
+
+def _mocks_of_now() -> MockedCalls | None:
+    """Return the mocks of the turn that runs."""
+    turn = current_turn.get()
+    mocks = turn.mocks if turn is not None else None
+    return mocks if isinstance(mocks, MockedCalls) else None
 
 
 def _read_cassette(path: Path) -> MockedCalls:
@@ -189,4 +237,5 @@ def _read_cassette(path: Path) -> MockedCalls:
     if not isinstance(document, dict) or cast(Any, document).get("format") != _FORMAT:
         raise InputValidationError(f"{path} is not a recording of tools of format {_FORMAT}.")
     calls = cast(list[dict[str, Any]], document["calls"])
-    return MockedCalls([(one["name"], one["args"], one["response"]) for one in calls])
+    mocked = [(one["name"], one["args"], one["response"]) for one in calls]
+    return MockedCalls(mocked, reuses=True)  # the runs of all cases share it

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from pydantic import ValidationError
 
+from ..events.pending import QUESTIONS
+from ..events.request_input import REQUEST_INPUT
 from .arg_matchers import ArgMatch, JudgeQuestion
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation, get_all_tool_calls
@@ -15,6 +17,7 @@ from .eval_metrics import (
     EvalMetric,
     JudgeModelOptions,
     ToolTrajectoryCriterion,
+    explain_criterion,
 )
 from .evaluator import (
     EvaluationResult,
@@ -38,7 +41,6 @@ Value: {value}
 
 
 # What the runtime asks a person: no call of the agent's, and its arguments hold ids.
-_QUESTIONS = frozenset(("adk_request_confirmation", "adk_request_credential"))
 
 
 class _Call(NamedTuple):
@@ -88,9 +90,7 @@ class TrajectoryEvaluator(Evaluator):
         try:
             criterion = ToolTrajectoryCriterion.model_validate(metric.criterion.model_dump())
         except ValidationError as error:
-            raise ValueError(
-                f"The criterion of {metric.metric_name} is not a ToolTrajectoryCriterion: {error}"
-            ) from error
+            raise ValueError(explain_criterion(metric.metric_name, error)) from error
         self._threshold = criterion.threshold
         self._match_type = criterion.match_type
         self._ignore_args = criterion.ignore_args
@@ -238,21 +238,37 @@ class TrajectoryEvaluator(Evaluator):
 
 
 def _expected_calls(expected: Invocation) -> list[_Call]:
-    return [
-        _Call(call.name or "", call.name or "", call.args or {}, False)
+    made = (
+        _read_call(call.name or "", call.args or {})
         for call in get_all_tool_calls(expected.intermediate_data)
-        if call.name not in _QUESTIONS
-    ]
+    )
+    return [_Call(name, name, args, False) for name, args in filter(None, made)]
+
+
+def _read_call(name: str, args: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return a call of a tool; of a question of the runtime, the call of a tool node that waits for
+    the answer, or None: the calls of agents that wait are in the trajectory already."""
+    if name not in QUESTIONS:
+        return name, args
+    payload: Any = args.get("payload")
+    if name != REQUEST_INPUT or not isinstance(payload, dict):
+        return None
+    waiting = cast(dict[str, Any], payload)
+    given: Any = waiting.get("args")
+    if waiting.keys() - {"payload"} != {"tool", "args"} or not isinstance(given, dict):
+        return None
+    return str(waiting["tool"]), cast(dict[str, Any], given)
 
 
 def _actual_calls(actual: Invocation, wanted: list[_Call]) -> list[_Call]:
     """Return the calls of a turn; those within an AgentTool only if one of them is expected."""
     if actual.call_trace is None:
         return _expected_calls(actual)
+    made = [(one, _read_call(one.name, one.args)) for one in actual.call_trace]
     traced = [
-        _Call(one.name, f"{one.path}/{one.name}", one.args, one.inner)
-        for one in actual.call_trace
-        if one.name not in _QUESTIONS
+        _Call(found[0], f"{one.path}/{found[0]}", found[1], one.inner)
+        for one, found in made
+        if found is not None
     ]
     paths = [one.name for one in wanted if "/" in one.name]
     if any(

@@ -12,7 +12,7 @@ from ..features.environment import find_variable
 from ..models.google_credentials import GoogleCredential
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation
-from .eval_metrics import BaseCriterion, EvalMetric
+from .eval_metrics import BaseCriterion, EvalMetric, explain_criterion
 from .evaluator import (
     EvaluationResult,
     Evaluator,
@@ -67,9 +67,7 @@ class VertexEvaluation(Evaluator):
         try:
             self._criterion = VertexCriterion.model_validate(given.model_dump())
         except ValidationError as error:
-            raise InputValidationError(
-                f"The criterion of {eval_metric.metric_name} is not valid: {error}"
-            ) from error
+            raise InputValidationError(explain_criterion(eval_metric.metric_name, error)) from error
         self._metric = metric
         self._threshold = eval_metric.threshold
         self._credential = credential or GoogleCredential()

@@ -17,6 +17,9 @@ from .event_actions import ACTIONS_TEMPLATE, EventActions
 REJECTED = "ostinato:rejected"
 """Key in the custom metadata of output that broke its schema, and of the correction after it."""
 
+NODE_CALL = "ostinato:node_call"
+"""Key in the custom metadata of a tool node's event: tool and arguments of its call."""
+
 # As text: only notebooks need it.
 _RENDER = "ostinato.events.event_html:render_event"
 

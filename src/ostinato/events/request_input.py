@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from .. import _clock, types
+from ..auth.tool_confirmation import ToolConfirmation
 
 REQUEST_INPUT = "adk_request_input"
 """Name of the function call that stands for a request in the log."""
@@ -71,3 +72,26 @@ def _json_schema(schema: Any) -> dict[str, Any] | None:
     if isinstance(schema, types.Schema):
         return schema.json_schema.to_json_values()
     return TypeAdapter(schema).json_schema()
+
+
+def read_tool_question(confirmation: ToolConfirmation) -> dict[str, Any] | None:
+    """Return the arguments of the request for input that a tool's request stands for, or None.
+
+    A tool that needs more than a yes or no puts what it keeps for the answer into the payload under
+    `TOOL_QUESTION`, and beside it what the user sees: `payload` and `response_schema`.
+    """
+    payload: Any = confirmation.payload
+    if not isinstance(payload, dict) or TOOL_QUESTION not in payload:
+        return None
+    shown = cast("dict[str, Any]", payload)
+    return {
+        "message": confirmation.hint,
+        "payload": shown.get("payload"),
+        "response_schema": shown.get("response_schema"),
+    }
+
+
+def read_question_answer(response: dict[str, Any]) -> ToolConfirmation:
+    """Return the user's answer to a tool's question: its payload is what the user gave."""
+    given: Any = response["result"] if set(response) == {"result"} else response
+    return ToolConfirmation(confirmed=given != DECLINED, payload=given)

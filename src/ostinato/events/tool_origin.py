@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from .event import Event
@@ -12,7 +12,7 @@ TOOL_ORIGINS = "ostinato:tools"
 """Key in the custom metadata of an event with calls: the `ToolOrigin` of each call whose tool is
 neither a function nor an agent of the program, as JSON by call id. The key `in_doubt` is added
 if the tool's policy for calls in doubt is not the one that `policy` stands for."""
-_OWN = frozenset(("function", "agent"))
+_OWN_KINDS = frozenset(("function", "agent"))
 
 ToolKind = Literal["function", "mcp", "openapi", "agent", "skill"]
 ToolPolicy = Literal["read_only", "idempotent", "rerun", "at_most_once", "ask"]
@@ -41,17 +41,37 @@ class ToolOrigin:
       policy: `read_only`: it changes nothing. `idempotent`: a repetition changes nothing more.
         `rerun`: it is run again after a crash. `at_most_once`: it is never repeated. `ask`: a
         person is asked before it runs, or before it runs again.
+      address: tells apart servers and APIs with one name: a short digest of the address or command,
+        empty if `source` says all of it; behind a dot, one of settings that may change.
     """
 
     kind: ToolKind
     source: str = ""
     operation: str = ""
     policy: ToolPolicy = "rerun"
+    address: str = field(default="", compare=False)
 
     @property
     def is_own(self) -> bool:
         """Whether the tool is a function or an agent of the program."""
-        return self.kind in _OWN
+        return self.kind in _OWN_KINDS
+
+    def is_same_tool(self, other: ToolOrigin) -> bool:
+        """Return whether two origins are of one tool, whatever its policy and address are now.
+
+        Functions and agents of the program are one kind, and skills another: an upgrade may move
+        and rename what it runs. A tool from outside is that of one source under one name.
+        """
+        if self.is_own or other.is_own:
+            return self.is_own and other.is_own
+        if self.kind != other.kind or self.kind == "skill":
+            return self.kind == other.kind
+        return (self.source, self.operation) == (other.source, other.operation)
+
+    @property
+    def place(self) -> str:
+        """What of the address stays the same as long as the server does."""
+        return self.address.partition(".")[0]
 
     @property
     def source_text(self) -> str:
@@ -85,7 +105,11 @@ class ToolOrigin:
         if kind not in get_args(ToolKind) or policy not in get_args(ToolPolicy):
             return None
         source, operation = known.get("source", ""), known.get("operation", "")
-        return cls(kind, str(source), str(operation), policy)
+        return cls(kind, str(source), str(operation), policy, str(known.get("address", "")))
+
+
+OWN_TOOL = ToolOrigin("function")
+"""The origin of a call whose event records none."""
 
 
 def read_tool_origin(event: Event, call_id: str | None) -> ToolOrigin | None:

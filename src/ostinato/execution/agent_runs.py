@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
+from .. import types
 from .._aclosing import Aclosing
 from .._log import get_logger
 from ..agents.base_agent import BaseAgent
+from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import NodeAgent
 from ..apps.app import App
+from ..context.delegation import in_scope
 from ..context.guardrail import Guards
 from ..context.invocation import InvocationContext
 from ..errors import StaleSessionError, StoreError
-from ..events.event import Event
-from .routing.agent_choice import prepare_answer
-from .routing.task_choice import Run, after_tasks
+from ..events.event import Event, place_in_tree
+from ..flows.llm_flows.resume.decided_calls import close_decided_calls, run_decided_calls
+from ..flows.llm_flows.resume.user_answers import has_call_answers
+from ..sessions.log.call_requests import (
+    call_of,
+    find_request,
+    kind_of,
+    original_call_id,
+    unfinished_decisions,
+)
+from ..sessions.log.event_log import EventRecord
+from ..sessions.log.resume import OpenCall
+from .routing.agent_choice import agents_below, prepare_answer
+from .routing.task_choice import Run, after_tasks, find_graph
 
 logger = get_logger(__name__)
 
+_ANSWERED_EARLY = "A before-run callback answered instead of the agents; the call did not run."
 
-def then_other_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
-    """Return a run that continues with the agents of the message's other answers, in their order.
+
+def act_on_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
+    """Return a run that continues with the agents of the message's other answers, in their order,
+    and then with the decided calls of agents that no run resumes, because they have ended.
 
     An error that ends one of them is raised after the last, so that every decision is acted on.
 
@@ -46,8 +63,79 @@ def then_other_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
                 yield event
         if errors:
             raise errors[0]
+        async for event in _run_left_calls(ctx, root_agent):
+            yield event
 
     return run_all
+
+
+def _find_left_calls(ctx: InvocationContext) -> list[OpenCall]:
+    """Return the tools' calls that the user's message decides and that have no result."""
+    answered: set[str] = set()
+    for part in (ctx.user_content and ctx.user_content.parts) or ():
+        given = part.function_response
+        asked = None if given is None else find_request(ctx.log, given.id or "")
+        request = None if given is None or asked is None else call_of(asked[1], given.id or "")
+        if request is not None:
+            answered.add(original_call_id(request.name or "", request.args or {}))
+    if not answered:
+        return []
+    return [
+        one
+        for one in unfinished_decisions(ctx.log)
+        if one.call_id in answered and kind_of(one.name) == "result"
+        if one.call_id not in ctx.run_state.silent_call_ids
+    ]
+
+
+def _find_ended_agent(
+    ctx: InvocationContext, root_agent: BaseAgent, record: EventRecord
+) -> BaseAgent | None:
+    """Return the agent of a left call. An agent of a graph counts if its task is finished; the
+    graph resumes the others."""
+    graph = find_graph(root_agent, record)
+    if graph is None:
+        return root_agent.find_agent(record.author)
+    if ctx.log.scopes.get(record.scope or "") is None:
+        return None
+    return next((one for one in agents_below(graph) if one.name == record.author), None)
+
+
+async def _run_left_calls(
+    ctx: InvocationContext, root_agent: BaseAgent
+) -> AsyncGenerator[Event, None]:
+    """Run the decided calls whose agents have ended; the results are those agents' own."""
+    done: set[tuple[str, str | None]] = set()
+    for call in _find_left_calls(ctx):
+        record = call.record
+        agent = _find_ended_agent(ctx, root_agent, record)
+        if (record.author, record.branch) in done or not isinstance(agent, LlmAgent):
+            continue
+        done.add((record.author, record.branch))
+        place = {"branch": record.branch, "isolation_scope": record.scope}
+        inner = ctx.model_copy(update={"agent": agent, "end_invocation": False, **place})
+        inner.canonical_tools_cache = None
+        async with Aclosing(in_scope(run_decided_calls(inner), record.scope)) as events:
+            async for event in events:
+                if record.path:
+                    place_in_tree(event, record.place().path)
+                yield event
+
+
+def have_agents_ended(ctx: InvocationContext) -> bool:
+    """Return whether nothing is left to run of a resumed invocation."""
+    if not ctx.end_of_agents.get(ctx.agent.name) or ctx.run_state.other_answers:
+        return False
+    return not (has_call_answers(ctx) and _find_left_calls(ctx))
+
+
+async def answer_early(
+    ctx: InvocationContext, answer: types.Content
+) -> AsyncGenerator[Event, None]:
+    """Yield a hook's answer to a run; the calls that the user has decided will not run."""
+    for closed in close_decided_calls(ctx, _ANSWERED_EARLY):
+        yield closed
+    yield Event(invocation_id=ctx.invocation_id, author="model", content=answer)
 
 
 async def _keep_error(

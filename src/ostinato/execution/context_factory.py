@@ -14,7 +14,7 @@ from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import NodeAgent
 from ..auth.redaction import public_message
-from ..context._ports import ChecksCalls
+from ..context._ports import ChecksCalls, GatesNodeCalls
 from ..context.budget import Budget, BudgetUsage
 from ..context.callbacks import plugin_answer
 from ..context.deps import MakeDeps
@@ -22,6 +22,7 @@ from ..context.invocation import INVOCATION_TEMPLATE, InvocationContext
 from ..context.live_state import LiveState
 from ..context.run_state import RunState
 from ..context.services import RunServices
+from ..durable.effect_notes import EffectCaller
 from ..durable.journal import Journal
 from ..durable.lease import LeaseKeeper, keeper_of
 from ..errors import (
@@ -33,12 +34,13 @@ from ..errors import (
 )
 from ..events.event import EVENT_TEMPLATE, Event
 from ..events.event_actions import ACTIONS_TEMPLATE
+from ..flows.llm_flows.resume.decided_calls import note_silent_calls
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.log.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.log.history import is_imported
 from ..sessions.log.resume import waits_for_answer
 from ..sessions.session import Session, log_of
-from ..sessions.store.durable_store import CallAnswer, Fence, InboxMessage, Lease, Place
+from ..sessions.store.durable_store import CallAnswer, Fence, InboxMessage, JournalRow, Lease, Place
 from ..sessions.store.keyed_requests import check_begun
 from ..tools import policy
 from ..workflow.requests import check_answers
@@ -46,7 +48,7 @@ from ..workflow.schedule import run_node
 from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_live_answers
 from .message_blobs import save_blobs
 from .recovery.blockers import is_open
-from .recovery.closing import close_parked_calls, seal, try_to_seal
+from .recovery.closing import close_cut_calls, close_parked_calls, seal, try_to_seal
 from .routing.agent_choice import check_graphs_answered, place_run, prepare_resume
 from .routing.answers import check_tools, close_calls_of_gone_agents, read_answers
 from .routing.task_choice import (
@@ -92,6 +94,7 @@ class ContextFactory:
     Attributes:
       root_agent: root of the agent tree.
       store: access to the sessions.
+      node_gate: what the tool calls of workflow nodes pass, or None.
     """
 
     def __init__(
@@ -108,8 +111,10 @@ class ContextFactory:
         self._lease_seconds = lease_seconds
         self._digest: str | None = None
         self._deps = DepsSource(root_agent, make_deps)
+        self.node_gate: GatesNodeCalls | None = None
         self._budget_usage: BudgetUsage | None = None
         self._within: Callable[[], tuple[Place, Fence] | None] | None = None
+        self._effect_caller: EffectCaller | None = None
         self._policy: ChecksCalls | None = None
         if any([one is not None for one in policies]):
             is_durable = self.store.durable is not None
@@ -120,6 +125,7 @@ class ContextFactory:
         usage: BudgetUsage | None,
         within: Callable[[], tuple[Place, Fence] | None],
         checks: ChecksCalls | None = None,
+        caller: EffectCaller | None = None,
     ) -> None:
         """Count the runs as parts of another run.
 
@@ -127,8 +133,10 @@ class ContextFactory:
           usage: the budget usage of that run, or None.
           within: returns the session of that run, and its owner's fence.
           checks: decides on the tool calls, as in that run; None without a policy.
+          caller: the calling agent, whose session's ledger keeps the effects; None if unknown.
         """
         self._budget_usage, self._within = usage, within
+        self._effect_caller = caller
         self._policy = checks or self._policy
 
     def keeper(self) -> LeaseKeeper | None:
@@ -178,12 +186,12 @@ class ContextFactory:
         if request.answers_calls:
             turn.answers = await self._read_answers(session, turn, new_message)
         answered, target = self.find_target(request, session, new_message)
+        turn.invocation_id = request.invocation_id or request.id  # a task may have ended meanwhile
         if answered is not None:
             self._check_graphs(log_of(session), new_message, answered, request)
             if not request.once:
                 check_answers(log_of(session), new_message)
                 turn.invocation_id = answered.invocation_id
-        if answered is not None:
             await self._check_not_abandoned(turn)
         ctx = await request.runner.make_context(session, turn, request.message)
         if answered is not None:
@@ -326,6 +334,7 @@ class ContextFactory:
         """
         await (turn.commit(sealing) if sealing else turn.claim())
         ctx.run_state.journal = await self._open_journal(session, turn)
+        note_silent_calls(ctx)
         await self.store.delete_hidden_of_answered(session, turn.invocation_id)
 
     async def make_context(
@@ -350,6 +359,8 @@ class ContextFactory:
             deps=turn.request.deps,
             policy=self._policy,
             context_policy=app.context,
+            node_gate=self.node_gate,
+            close_cut_calls=close_cut_calls,
         )
         state = turn.run_state = RunState(await self._open_journal(session, turn))
         ctx = self._bare_context(session, turn, user_content, services, state)
@@ -391,11 +402,18 @@ class ContextFactory:
         if durable is None or not durable.shared:
             return None
         log, invocation_id = log_of(session), turn.invocation_id
-        keeps_effects = getattr(durable, "keeps_effects", False)  # a store of a user's has none
-        if log.start_of(invocation_id) is None:
-            return Journal(invocation_id, keeps_effects=keeps_effects)
-        rows = await durable.journal(turn.request.place, invocation_id)
-        return Journal(invocation_id, rows, log, keeps_effects=keeps_effects)
+        rows: Sequence[JournalRow] = ()
+        is_new = log.start_of(invocation_id) is None
+        if not is_new:
+            rows = await durable.journal(turn.request.place, invocation_id)
+        return Journal(
+            invocation_id,
+            rows,
+            None if is_new else log,
+            keeps_effects=getattr(durable, "keeps_effects", False),  # a store of a user's has none
+            caller=self._effect_caller,
+            session_id=session.id,
+        )
 
     async def _append_new_message(
         self,
@@ -444,7 +462,7 @@ class ContextFactory:
             branch=target.branch,
             isolation_scope=target.scope,
             actions=ACTIONS_TEMPLATE.create(state_delta=dict(turn.request.state_delta or {})),
-            custom_metadata=turn.request.message_metadata,
+            custom_metadata=target.mark_message(message, turn.request.message_metadata),
         )
         if not turn.answers:
             await turn.commit_message((*sealing, event))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from .. import context, types
@@ -30,25 +31,27 @@ from ..errors import (
     StoreError,
 )
 from ..events.event import Event
+from ..flows.llm_flows.resume.user_answers import has_call_answers
 from ..sessions.log.call_requests import rewind_changes
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..sessions.store.keyed_requests import check_begun, check_repeated, keyed_invocation_id
 from ..telemetry.tracing import attach_caller, detach_caller, span
-from .agent_runs import guards_above, then_other_answers
+from .agent_runs import act_on_answers, answer_early, guards_above, have_agents_ended
 from .context_factory import ContextFactory, begins_as_named, end_broken_run, note_pause
 from .history_compaction import compact_history
 from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
-from .recovery.closing import YieldEnding, error_event, seal, try_to_seal
+from .recovery.closing import YieldEnding, error_event, report_error, seal, try_to_seal
 from .recovery.detached_tasks import DetachedTasks
 from .recovery.recovery import Recovery, check_key
-from .request_checks import check_edited_state, complete_changed_event, copy_checked_state
+from .request_checks import apply_event_hooks
 from .rewind import rewind_event
 from .routing.task_choice import after_tasks
 from .run_request import Execute, RunnerAccess, RunRequest, as_content
 from .run_table import KeyHasEnded, RunTable, stored_events
 from .step import Step
+from .store_access import store_checked_answers
 from .turn import Turn
 from .turns import TURNS, TurnGuard
 
@@ -260,18 +263,25 @@ class InvocationRunner:
         if policy == "reject":
             return  # the run of its key is stored or waits
         if turn.request.answers_calls and self._store.durable is not None:
-            await turn.adopt_waiting_message()
-            session = await turn.request.runner.load_session(turn.request, asks=True)
-            await self._contexts.check_answers_of(session, turn)
+            await self._check_answers(turn)
         if turn.request.runner.host.auto_create_session:
             await self._store.load(place, create=True)  # its inbox needs a session
         await turn.watch.begin_waiting()
         if turn.request.once:
-            await turn.queue()  # before it interrupts: the key may be used
+            await self._enqueue(turn)  # before it interrupts: the key may be used
         if policy == "interrupt" and not turn.is_repeated:
             reason = RunCancelledError("A newer message interrupted the run.")
             turn.has_interrupted = await self.cancel(place, reason=reason)
-        await turn.queue()
+        await self._enqueue(turn)
+
+    async def _enqueue(self, turn: Turn) -> None:
+        await store_checked_answers(turn.queue, partial(self._check_answers, turn))
+
+    async def _check_answers(self, turn: Turn) -> None:
+        """Check the answers of a message that is to be enqueued against the stored session."""
+        await turn.adopt_waiting_message()
+        session = await turn.request.runner.load_session(turn.request, asks=True)
+        await self._contexts.check_answers_of(session, turn)
 
     def _find_first(self, turn: Turn) -> None:
         """Notice an earlier request of this process under the key of a turn.
@@ -403,7 +413,7 @@ class InvocationRunner:
             tracing.set(invocation_id=ctx.invocation_id)
             run = ending.run = self._agents_of(ctx, request)
             scope.own_id = ctx.invocation_id
-            has_ended, is_suspended = _have_agents_ended(ctx), False
+            has_ended, is_suspended = have_agents_ended(ctx), False
             try:
                 for event in _list_first_events(ctx, turn):
                     yield event
@@ -447,9 +457,9 @@ class InvocationRunner:
             execute = run_allowed_calls
         elif (log.scopes or log.unanswered) and request.live is None:
             execute = after_tasks(execute)
-        if ctx.run_state.other_answers:
+        if request.live is None and not request.ends_live and has_call_answers(ctx):
             app, root_agent = request.runner.host.app, self._contexts.root_agent
-            execute = then_other_answers(execute, app, root_agent)
+            execute = act_on_answers(execute, app, root_agent)
         return request.runner.execute(ctx, execute)
 
     async def _finish_run(self, ctx: InvocationContext, turn: Turn) -> None:
@@ -475,6 +485,10 @@ class InvocationRunner:
         events is sealed by its caller: an event loop that ends closes both at once.
         """
         hooks, config = ctx.plugin_manager, ctx.run_config
+        has_hooks = hooks.overrides("on_event_callback") or bool(
+            config is not None and config.custom_metadata
+        )
+        is_hook = False  # whether `on_event_callback` is what raised
         try:
             early = await plugin_answer(
                 hooks.run_before_run_callback(invocation_context=ctx),
@@ -482,27 +496,26 @@ class InvocationRunner:
                 "before_run_callback",
                 ctx.agent.name,
             )
-            if early is not None:
-                event = Event(invocation_id=ctx.invocation_id, author="model", content=early)
-                yield await self._commit_event(ctx, event, config)
-            elif ctx.run_state.is_resumed and has_tripped(ctx):
+            if early is None and ctx.run_state.is_resumed and has_tripped(ctx):
                 raise GuardrailStop
-            else:
-                ctx.run_state.guards = guards_above(app, ctx.agent)
-                events = execute_fn(ctx)
-                try:
-                    async for event in events:
-                        yield await self._commit_event(ctx, event, config)
-                finally:
-                    await events.aclose()
+            ctx.run_state.guards = guards_above(app, ctx.agent)
+            events = execute_fn(ctx) if early is None else answer_early(ctx, early)
+            try:
+                async for event in events:
+                    if has_hooks:
+                        is_hook = True
+                        event = await apply_event_hooks(ctx, event, config)
+                        is_hook = False
+                    yield await self._store_event(ctx, event)
+            finally:
+                await events.aclose()
         except LeaseLostError:
             raise  # the new owner of the session resumes the invocation
         except Exception as error:  # boundary: store the error and raise it to the caller
-            event = await self._record_error(ctx, error, config)
+            event = await self._record_error(ctx, error, config, asks_plugins=not is_hook)
             if event is not None:
                 yield event
-            if hooks.overrides("on_run_error_callback"):
-                await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
+            await report_error(ctx, error, has_agent_failed=not is_hook)
             raise
         except GeneratorExit:
             raise
@@ -515,7 +528,12 @@ class InvocationRunner:
         await hooks.run_after_run_callback(invocation_context=ctx)
 
     async def _record_error(
-        self, ctx: InvocationContext, error: Exception, config: context.RunConfig | None
+        self,
+        ctx: InvocationContext,
+        error: Exception,
+        config: context.RunConfig | None,
+        *,
+        asks_plugins: bool,
     ) -> Event | None:
         """Seal the run and store its error.
 
@@ -525,29 +543,15 @@ class InvocationRunner:
         if await try_to_seal(ctx, error) is not None or ctx.run_state.recorded_error is error:
             return None  # a workflow node's error is stored with its place
         try:
-            return await self._commit_event(ctx, error_event(ctx, error), config)
+            event = error_event(ctx, error)
+            if asks_plugins:  # else the hook raised, and would raise again
+                event = await apply_event_hooks(ctx, event, config)
+            return await self._store_event(ctx, event)
         except StoreError:  # the next owner of the invocation seals it
             return None
 
-    async def _commit_event(
-        self, ctx: InvocationContext, event: Event, config: context.RunConfig | None
-    ) -> Event:
-        """Let plugins change an event, store it if required (Spec 2 §7.3), and return the event to
-        yield.
-        """
-        if config is not None and config.custom_metadata:
-            event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
-        if ctx.plugin_manager.overrides("on_event_callback"):
-            delta = copy_checked_state(event)
-            changed = await plugin_answer(
-                ctx.plugin_manager.run_on_event_callback(invocation_context=ctx, event=event),
-                Event,
-                "on_event_callback",
-                ctx.agent.name,
-            )
-            if changed is not None and changed is not event:
-                event = complete_changed_event(changed, event)
-            check_edited_state(ctx, event, delta)
+    async def _store_event(self, ctx: InvocationContext, event: Event) -> Event:
+        """Store an event if required (Spec 2 §7.3), and return it to be yielded."""
         if not event.partial and not (
             ctx.live_request_queue is not None and has_inline_media(event)
         ):
@@ -569,11 +573,6 @@ def _list_first_events(ctx: InvocationContext, turn: Turn) -> list[Event]:
 
 def _cancel_reason(place: Place) -> RunCancelledError:
     return RunCancelledError(f"The run in session {place.session_id!r} was cancelled.")
-
-
-def _have_agents_ended(ctx: InvocationContext) -> bool:
-    """Return whether no agent of a resumed invocation is left to run."""
-    return bool(ctx.end_of_agents.get(ctx.agent.name)) and not ctx.run_state.other_answers
 
 
 async def _close_run(run: AsyncGenerator[Event, None], step: Step) -> None:

@@ -12,8 +12,7 @@ from ..context.guardrail import Guards
 from ..context.invocation import InvocationContext
 from ..errors import InvalidAnswerError, RunCancelledError
 from ..events.event import Event
-from ..flows.llm_flows import auth_preprocessor, request_confirmation
-from ..models.llm_request import LlmRequest
+from ..flows.llm_flows.resume.decided_calls import run_decided_calls
 from ..sessions.log.call_requests import call_of, find_request, original_call_id
 from ..sessions.log.event_log import EventLog, EventRecord
 from ..sessions.store.durable_store import CallChanges, Lease
@@ -118,17 +117,10 @@ async def run_allowed_calls(ctx: InvocationContext) -> AsyncGenerator[Event, Non
     guards = Guards.of(ctx.agent.name, ctx.agent)
     if ctx.run_state.guards:
         guards = ctx.run_state.guards + guards
-    async with Aclosing(run_guarded(ctx, guards, _run_answered(ctx))) as events:
+    async with Aclosing(run_guarded(ctx, guards, run_decided_calls(ctx))) as events:
         async for event in events:
             yield event
     await seal(ctx, PROCESS_GONE)
-
-
-async def _run_answered(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-    for processor in (request_confirmation.request_processor, auth_preprocessor.request_processor):
-        async with Aclosing(processor.run_async(ctx, LlmRequest())) as events:
-            async for event in events:
-                yield event
 
 
 def has_inline_media(event: Event) -> bool:

@@ -1,14 +1,18 @@
-"""Checks of the metadata and state changes that callers and plugins pass to a run."""
+"""What callers and plugins pass to a run: metadata, state changes and changed events."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from .. import types
+from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext
+from ..context.run_config import RunConfig
 from ..errors import InputValidationError, StateSchemaError
 from ..events.event import Event, NodeInfo
 from ..events.event_actions import EventActions
+from ..events.pending import EDITED_CALLS
 from ..sessions.session import copy_state
 from ..sessions.state import SCOPED_PREFIXES, check_mapping, check_state
 from ..sessions.store.keyed_requests import REQUEST_DIGEST
@@ -70,10 +74,11 @@ def copy_checked_state(event: Event) -> dict[str, Any]:
     return copy_state({k: v for k, v in delta.items() if not k.startswith(SCOPED_PREFIXES)})
 
 
-def complete_changed_event(changed: Event, event: Event) -> Event:
-    """Return a plugin's event with the identity and the unset fields of the original.
+def complete_changed_event(ctx: InvocationContext, changed: Event, event: Event) -> Event:
+    """Return a plugin's event with the identity, call ids and unset fields of the original.
 
     Args:
+      ctx: the run, which notes the calls that the plugin has changed.
       changed: the plugin's event.
       event: the event that it replaces.
     """
@@ -83,7 +88,37 @@ def complete_changed_event(changed: Event, event: Event) -> Event:
             setattr(changed, name, original[name])
     changed.id, changed.invocation_id = event.id, event.invocation_id
     changed.timestamp, changed.author = event.timestamp, changed.author or event.author
+    own, calls = event.get_function_calls(), changed.get_function_calls()
+    if len(own) == len(calls):
+        for before, call in zip(own, calls, strict=True):
+            call.id = before.id  # the run knows the call by it
+    _note_edited_calls(ctx, event, changed)
     return changed
+
+
+def _note_edited_calls(ctx: InvocationContext, event: Event, recorded: Event) -> None:
+    """Note the calls that a plugin changed, for the request to a person and for a resume.
+
+    The run executes the model's calls. After an approval or a crash, it executes the recorded ones.
+
+    Args:
+      ctx: the run.
+      event: the event as the run has it.
+      recorded: the event that the log gets; its custom metadata names the changed calls.
+    """
+    if event.partial:
+        return
+    own = {call.id: call for call in event.get_function_calls()}
+    edited: dict[str, types.FunctionCall] = {}
+    for call in recorded.get_function_calls():
+        before = own.get(call.id)
+        if call.id and before is not None:
+            if (call.name, call.args or {}) != (before.name, before.args or {}):
+                edited[call.id] = call
+    if edited:
+        ctx.run_state.edited_calls = {**(ctx.run_state.edited_calls or {}), **edited}
+        metadata = recorded.custom_metadata or {}
+        recorded.custom_metadata = {**metadata, EDITED_CALLS: [*edited]}
 
 
 def _is_unset(value: Any) -> bool:
@@ -113,3 +148,24 @@ def check_edited_state(ctx: InvocationContext, event: Event, before: dict[str, A
         schema = getattr(getattr(author, "root_node", None), "state_schema", None)
     if schema is not None:
         check_state(schema, edited)
+
+
+async def apply_event_hooks(
+    ctx: InvocationContext, event: Event, config: RunConfig | None
+) -> Event:
+    """Let plugins change an event, and return the one that counts."""
+    if config is not None and config.custom_metadata:
+        event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
+    if not ctx.plugin_manager.overrides("on_event_callback"):
+        return event
+    delta = copy_checked_state(event)
+    changed = await plugin_answer(
+        ctx.plugin_manager.run_on_event_callback(invocation_context=ctx, event=event),
+        Event,
+        "on_event_callback",
+        ctx.agent.name,
+    )
+    if changed is not None and changed is not event:
+        event = complete_changed_event(ctx, changed, event)
+    check_edited_state(ctx, event, delta)
+    return event

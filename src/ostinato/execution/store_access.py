@@ -6,13 +6,20 @@ It uses `DurableStore` if the service implements it, else the public port.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from .._log import get_logger
-from ..errors import AgentConfigError, AlreadyExistsError, SessionNotFoundError, StoreError
+from ..errors import (
+    AgentConfigError,
+    AlreadyExistsError,
+    SessionNotFoundError,
+    StaleSessionError,
+    StoreError,
+)
 from ..events.event import Event
+from ..events.pending import ENDED
 from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
     PORT_METHODS,
@@ -37,6 +44,8 @@ if TYPE_CHECKING:
     )
 
 _LONGEST_PLAIN_ID = 200
+
+_STALE_TRIES = 20  # how often answers are checked against a session that keeps changing
 
 logger = get_logger(__name__)
 
@@ -100,6 +109,28 @@ async def withdraw_lost_requests(
     lost = [one for one in call_ids if one and log.find_call(one) is None]
     if durable is not None and lost:
         await durable.append(session, (), changes=CallChanges(lost=lost))
+
+
+async def store_checked_answers(
+    store: Callable[[], Awaitable[object]], check: Callable[[], Awaitable[None]]
+) -> None:
+    """Store a message whose answers were checked; check again if the session changed since.
+
+    Args:
+      store: stores the message, and claims the calls that it answers.
+      check: reloads the session and checks the answers.
+
+    Raises:
+      StaleSessionError: the session changed before each attempt.
+    """
+    for left in reversed(range(_STALE_TRIES)):
+        try:
+            await store()
+            return
+        except StaleSessionError:
+            if not left:
+                raise
+        await check()
 
 
 class StoreAccess:
@@ -185,7 +216,11 @@ class StoreAccess:
                 if (
                     event.long_running_tool_ids
                     or (event.author == "user" and event.node_info.path)
-                    or (event.custom_metadata is not None and SEALED in event.custom_metadata)
+                    or (
+                        event.custom_metadata is not None
+                        and (SEALED in event.custom_metadata or ENDED in event.custom_metadata)
+                    )
+                    or (changes is not None and event.author == "user")
                     or (event.error_code is not None and is_node_failure(event))
                 ):
                     if not session.id.startswith(HIDDEN_PREFIX):  # no caller answers there

@@ -325,6 +325,7 @@ class Turn:
         Raises:
           IdempotencyKeyReusedError: its key was used for another request.
           CallAlreadyAnsweredError: another message has answered one of the calls it answers.
+          StaleSessionError: its answers are to be checked again; it may be enqueued after that.
         """
         keeper, durable, request = self._keeper, self._durable, self.request
         if keeper is None or durable is None:
@@ -348,19 +349,15 @@ class Turn:
         try:
             is_new = await durable.put_message(request.place, message, keeper.seconds, self.answers)
         except CallerError:  # nothing was written
-            self._stop_waiting(keeper)
-            self.kept = False
+            keeper.end_waiting(request.place, request.id, self)
+            self._queued = self.kept = False
             raise
-        if not is_new:
-            self._stop_waiting(keeper)
+        if not is_new:  # left to the request that stored it
+            keeper.end_waiting(request.place, request.id, self)
+            self._owns_message = False
         self.is_repeated = self.is_repeated or not is_new
         self._is_message_stored = is_new
         request.accept()
-
-    def _stop_waiting(self, keeper: LeaseKeeper) -> None:
-        """Leave the inbox's message, if any, to the request that stored it."""
-        keeper.end_waiting(self.request.place, self.request.id, self)
-        self._owns_message = False
 
     async def adopt_waiting_message(self) -> bool:
         """Run the message that waits under its key, if there is one.
@@ -403,7 +400,11 @@ class Turn:
         if claims and self._durable is not None and self.answers:
             # Set first: a cancelled call may have claimed them anyway.
             self._answers_claimed = True
-            await self._durable.claim_answers(self.request.place, self.answers)
+            try:
+                await self._durable.claim_answers(self.request.place, self.answers)
+            except CallerError:  # nothing was written
+                self._answers_claimed = False
+                raise
         if self._durable is not None or not self.request.answers_calls:
             self.request.accept()
 
@@ -425,8 +426,7 @@ class Turn:
 
     async def is_message_claimed(self) -> bool:
         """Return whether another process has claimed its message: it considered this process dead,
-        or was faster to recover it.
-        """
+        or was faster to recover it."""
         if not self.kept or self._durable is None:
             return False
         waiting = await self._durable.messages(self.request.place)

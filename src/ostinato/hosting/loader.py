@@ -23,7 +23,7 @@ from ..agents.node_agent import as_agent
 from ..apps.app import App
 from ..compat.alias import arm, is_installed
 from ..context.node import BaseNode
-from ..errors import AgentConfigError, MissingExtraError
+from ..errors import AgentConfigError, AgentFileError, MissingExtraError
 from ..plugins.base_plugin import BasePlugin
 from .dotenv import load_env
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
@@ -45,7 +45,7 @@ class LoadedAgent:
       folder: the agent's folder.
       keys: names of the variables that its `.env` set.
       through_alias: True if it imports google.adk and gets Ostinato under that name.
-      doc: the docstring of the module that defines it.
+      doc: the docstring of the module that defines it; of a YAML file, that of its package.
     """
 
     app: App | None
@@ -123,13 +123,16 @@ def _load_folder(folder: Path, allow_code_from: Sequence[str]) -> LoadedAgent:
 def _load_described(file: Path, allow_code_from: Sequence[str], keys: list[str]) -> LoadedAgent:
     """Build the agent of a YAML file, which may refer to the code of its folder as a package."""
     folder = file.parent
-    _import_package(folder)
+    package = _import_package(folder)
     try:
         root = from_config(file, allow_code_from=allow_code_from)
+    except AgentFileError as error:
+        at = folder.parent / error.file  # it names its own folder
+        raise SetupError(str(error), file=str(at), line=error.line) from error
     except (AgentConfigError, MissingExtraError) as error:
         raise SetupError(str(error)) from error
     name = folder.name if file.name == AGENT_FILE else file.stem
-    return LoadedAgent(None, root, name, folder, keys)
+    return LoadedAgent(None, root, name, folder, keys, doc=package.__doc__ or "")
 
 
 def _load_file(file: Path, allow_code_from: Sequence[str]) -> LoadedAgent:

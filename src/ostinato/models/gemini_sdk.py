@@ -1,10 +1,11 @@
 """Requests through a program's google-genai client, and the errors of that SDK. The Gemini adapter
-uses them if a subclass overrides `api_client`.
+uses them if a program brings the client.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from .wire.faults import BadAnswer, Unsendable
 from .wire.gemini_request import plain
 
 _BEGUN = ("ReadError", "RemoteProtocolError", "ReadTimeout")
+_SENDING = ("generate_content", "generate_content_stream")
 _NOTHING_SENT = "without sending a response"
 
 
@@ -35,6 +37,21 @@ def open_sdk_client(login: dict[str, Any], options: dict[str, Any]) -> Any:
     genai = need("google.genai", extra="google")
     once = genai.types.HttpRetryOptions(attempts=1)
     return genai.Client(http_options={**options, "retry_options": once}, **login)
+
+
+def is_sdk_replaced() -> bool:
+    """Return whether a program has put something in the place of the SDK's client or its requests.
+
+    Tests do so, and expect that no request leaves the process.
+    """
+    package, models = sys.modules.get("google.genai"), sys.modules.get("google.genai.models")
+    if package is None or models is None:
+        return False
+    client, requests = getattr(package, "Client", None), getattr(models, "AsyncModels", None)
+    if getattr(client, "__module__", "") != "google.genai.client":
+        return True
+    sending = (getattr(requests, name, None) for name in _SENDING)
+    return any(getattr(one, "__module__", "") != models.__name__ for one in sending)
 
 
 class SdkRequest(NamedTuple):
@@ -109,6 +126,14 @@ def sdk_settings(
     options["extra_body"] = {**(options.get("extra_body") or {}), "contents": contents}
     settings["http_options"] = options
     return settings
+
+
+def sdk_error_class(status: int | None) -> type[Exception] | None:
+    """Return the class of the SDK's error for an HTTP status, if the program has loaded the SDK."""
+    errors = sys.modules.get("google.genai.errors")
+    if errors is None or status is None:
+        return None
+    return errors.ServerError if status >= 500 else errors.ClientError
 
 
 def explain_sdk_error(error: BaseException) -> Exception | None:

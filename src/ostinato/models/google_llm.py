@@ -16,6 +16,7 @@ from pydantic import Field, PrivateAttr
 
 from .. import types
 from .._aclosing import Aclosing
+from .._adk_mode import follows_adk
 from ..errors import ModelAuthError, ModelRequestError, ModelUnavailableError, ProviderError
 from ..features.environment import GoogleLLMVariant, is_enterprise_mode_enabled
 from .capabilities import ModelCapabilities
@@ -26,7 +27,14 @@ from .gemini_context_cache_manager import GeminiContextCacheManager
 from .gemini_endpoint import GeminiEndpoint, developer_endpoint, vertex_endpoint
 from .gemini_live_session import open_live_session
 from .gemini_llm_connection import GeminiLlmConnection, speaks_in_realtime_only
-from .gemini_sdk import SdkRequest, explain_sdk_error, open_sdk_client, sdk_answers
+from .gemini_sdk import (
+    SdkRequest,
+    explain_sdk_error,
+    is_sdk_replaced,
+    open_sdk_client,
+    sdk_answers,
+    sdk_error_class,
+)
 from .google_credentials import GoogleCredential
 from .http.credentials import Credential, NoCredential
 from .http.errors import HttpStatusError
@@ -122,10 +130,16 @@ class Gemini(HttpLlm, LiveLlm):
     def api_client(self) -> Any:
         """A `google.genai.Client` with this model's login, for programs that want one.
 
-        Requests do not use it, unless a subclass overrides it to bring its own.
+        Requests use it only if a program brings it: a subclass overrides this property, or the
+        program replaces `google.genai.Client` or how it sends requests. Programs that come through
+        the alias get one client, which requests use from then on, as in google-adk.
         """
         if find_sdk(self.http_client):
             return self.http_client
+        if follows_adk():
+            if "api_client" not in vars(self):
+                vars(self)["api_client"] = self._open_sdk_client()
+            return vars(self)["api_client"]
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -320,7 +334,8 @@ class Gemini(HttpLlm, LiveLlm):
     def _has_sdk_client(self) -> bool:
         """Whether a program brings a client of google-genai, which requests then use."""
         is_overridden = inspect.getattr_static(type(self), "api_client") is not _OWN_API_CLIENT
-        return is_overridden or bool(find_sdk(self.http_client))
+        is_brought = is_overridden or bool(find_sdk(self.http_client))
+        return is_brought or "api_client" in vars(self) or is_sdk_replaced()
 
     def _place(self) -> str | None:
         """Return the base URL of the API, or None for Google's default."""
@@ -389,7 +404,8 @@ class Gemini(HttpLlm, LiveLlm):
         """Open a client of google-genai."""
         login: dict[str, Any] = {"vertexai": self._on_vertex}
         if not self._on_vertex:
-            login["api_key"] = self._login()
+            has_own = is_sdk_replaced()  # what replaces the SDK may need no key
+            login["api_key"] = self._own_key() or self.provider.key if has_own else self._login()
         elif key := self._own_key():
             login["api_key"] = key
         else:
@@ -407,6 +423,9 @@ class Gemini(HttpLlm, LiveLlm):
             if isinstance(code, int) and 1000 <= code < 5000:
                 return self._make_close_error(code, str(getattr(error, "details", None) or ""))
         return super()._live_error(error)
+
+    def _sdk_error_class(self, error: Exception, known: ProviderError) -> type[Exception] | None:
+        return sdk_error_class(known.status)
 
     def _explain(self, error: Exception) -> ProviderError | None:
         """Return the ProviderError for an error of the transport, a login or the SDK."""
@@ -466,5 +485,7 @@ _OWN_API_CLIENT = inspect.getattr_static(Gemini, "api_client")
 
 
 async def _close_sdk_client(client: Any) -> None:
-    await client.aio.aclose()
+    closing = client.aio.aclose()
+    if inspect.isawaitable(closing):  # a mock's may not be
+        await closing
     client.close()

@@ -42,6 +42,9 @@ class LiteLlmErrors(OpenAIErrorsLlm):
             return self._bad_answer("it is not JSON")
         return self._explain_sdk_error(error)
 
+    def _sdk_error_class(self, error: Exception, known: ProviderError) -> type[Exception] | None:
+        return type(error) if _is_sdk(type(error)) else None
+
     def _explain_sdk_error(self, error: Exception) -> ProviderError | None:
         # By name, so that the SDK need not be imported where it was never used.
         kinds = {kind.__name__ for kind in type(error).__mro__ if _is_sdk(kind)}

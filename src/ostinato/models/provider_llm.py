@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, field_serializer, field_validator
 
 from .. import types
 from .._aclosing import Aclosing
+from .._adk_mode import follows_adk
 from .._secrets import redact_text
 from ..errors import (
     ModelAnswerError,
@@ -31,6 +32,7 @@ from .llm_response import LlmResponse
 from .providers import Provider, provider_named
 from .rate_limit import RateLimit
 from .retry_policy import RetryPolicy
+from .sdk_errors import add_sdk_class
 
 _LONGEST_DETAIL = 500
 _LONGEST_READ = 4_000  # characters of a detail that are searched for keys
@@ -255,7 +257,20 @@ class ProviderLlm(BaseLlm):
             if isinstance(inner, ModelAnswerError):  # raised below the transport
                 return self._bad_answer(str(inner), retryable=inner.retryable)
             inner = inner.__cause__ or inner.__context__
-        return self._explain(error)
+        known = self._explain(error)
+        if known is not None and follows_adk():
+            base = self._sdk_error_class(error, known)
+            return known if base is None else add_sdk_class(known, error, base)
+        return known
+
+    def _sdk_error_class(self, error: Exception, known: ProviderError) -> type[Exception] | None:
+        """Return the class that google-adk lets through for an error; None if it has none.
+
+        Args:
+          error: the error of the SDK or the transport.
+          known: what `_explain` made of it.
+        """
+        return None
 
     def _clean_detail(self, detail: str) -> str:
         """Return a provider's message as one line of limited length, with keys redacted."""

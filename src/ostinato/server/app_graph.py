@@ -14,9 +14,12 @@ from ..agents.parallel_agent import ParallelAgent
 from ..agents.sequential_agent import SequentialAgent
 from ..context.model_prices import AS_OF, CURRENCY, LIST_PRICES
 from ..context.node import BaseNode
+from ..hosting.stand_in import llm_agents
+from ..models.base_llm import BaseLlm
 from ..tools.agent_tool import AgentTool
 from ..workflow.nodes import DEFAULT_ROUTE, START, JoinNode, ParallelWorker, ToolNode
 from ..workflow.workflow import edges_within
+from .agents import ServedApp
 from .apps import describe_agent
 from .endpoint import Call, Endpoint
 from .runs import WireRecord
@@ -54,6 +57,7 @@ class GraphNode(WireRecord):
       group: id of the sequence, loop, parallel agent or workflow that it is part of.
       description: what it does.
       model: name of its model.
+      is_live: whether its model can hold a live conversation.
       tools: its tools.
     """
 
@@ -63,6 +67,7 @@ class GraphNode(WireRecord):
     group: str | None = None
     description: str = ""
     model: str | None = None
+    is_live: bool = False
     tools: list[GraphTool] = []
 
 
@@ -150,7 +155,9 @@ class _GraphBuilder:
 
     async def _describe(self, agent: LlmAgent, node: GraphNode) -> None:
         try:
-            node.model = agent.canonical_model.model
+            model = agent.canonical_model
+            node.model = model.model
+            node.is_live = type(model).connect is not BaseLlm.connect
             info = await describe_agent(agent)
         except Exception as error:  # boundary: a toolset may be out of reach
             logger.warning("The tools of agent %s cannot be listed: %s", agent.name, error)
@@ -227,6 +234,15 @@ async def get_graph(call: Call) -> AppGraph:
     root = await graph.add(as_agent(app.runner.agent), "", None)
     nodes = list(graph.nodes.values())
     return AppGraph(root=root, nodes=nodes, edges=graph.edges, complete=len(nodes) < _MOST)
+
+
+def name_models(app: ServedApp) -> dict[str, str]:
+    """Return the model names of an app's agents, by agent."""
+    found: dict[str, str] = {}
+    for agent in llm_agents(as_agent(app.runner.agent)):
+        named = agent.named_model
+        found[agent.name] = named if isinstance(named, str) else getattr(named, "model", "")
+    return found
 
 
 async def get_prices(call: Call) -> Prices:

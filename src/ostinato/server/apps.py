@@ -87,7 +87,10 @@ async def list_apps(call: Call) -> Any:
     names = list(call.host.agents.list_folders())
     if not call.query.detailed:
         return names
-    return {"apps": [await _summarize_app(call, name) for name in names]}
+    found: dict[str, Any] = {"apps": [await _summarize_app(call, name) for name in names]}
+    if not names and call.host.settings.developer:
+        found["folder"] = str(call.host.settings.agents.expanduser().resolve())
+    return found
 
 
 async def _summarize_app(call: Call, name: str) -> dict[str, Any]:

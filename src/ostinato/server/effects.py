@@ -36,6 +36,7 @@ class EffectRecord(WireRecord):
     outcome: str
     in_doubt: bool
     resolution: str
+    ran_in: str
     damaged: str
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ class ModelUsage:
     """Tokens that one model used in a session.
 
     Attributes:
-      model: the model as it names itself; empty where an event does not say.
+      model: the model as it names itself, else that of the agent; empty if neither is known.
       prompt: tokens of the requests, cached ones included.
       cached: those that the provider had in its cache.
       output: tokens of the responses, thoughts included.
@@ -38,6 +38,12 @@ class ModelUsage:
     prompt: int = 0
     cached: int = 0
     output: int = 0
+
+    def add(self, prompt: int, cached: int, output: int) -> None:
+        """Add the tokens of a response."""
+        self.prompt += prompt
+        self.cached += cached
+        self.output += output
 
 
 @dataclass(slots=True)
@@ -51,7 +57,7 @@ class SessionDetail:
       events: the number of folded events.
       errors: the number of events with an error.
       failed: whether the newest turn ended with an error.
-      usage: the tokens by model.
+      usage: the tokens by model, and by author where a response names no model.
       last_id: the id of the last folded event.
     """
 
@@ -61,7 +67,9 @@ class SessionDetail:
     events: int = 0
     errors: int = 0
     failed: bool = False
-    usage: dict[str, ModelUsage] = field(default_factory=dict[str, ModelUsage])
+    usage: dict[tuple[str, str], ModelUsage] = field(
+        default_factory=dict[tuple[str, str], ModelUsage]
+    )
     last_id: str = ""
 
     def fold(self, records: Sequence[EventRecord]) -> None:
@@ -88,19 +96,32 @@ class SessionDetail:
             self.errors += 1
             self.failed = True
         if '"usageMetadata"' in data:
-            self._add_usage(_read_fields(data))
+            self._add_usage(record.author, _read_fields(data))
 
-    def _add_usage(self, fields: dict[str, Any]) -> None:
+    def list_usage(self, models: Mapping[str, str]) -> list[ModelUsage]:
+        """Return the tokens by model.
+
+        Args:
+          models: the model names of agents, for responses that name none.
+        """
+        found: dict[str, ModelUsage] = {}
+        for (model, author), one in self.usage.items():
+            name = model or models.get(author, "")
+            found.setdefault(name, ModelUsage(name)).add(one.prompt, one.cached, one.output)
+        return list(found.values())
+
+    def _add_usage(self, author: str, fields: dict[str, Any]) -> None:
         given = fields.get("usageMetadata")
         if not isinstance(given, dict):
             return
         counts: dict[str, Any] = {**given}  # pyright: ignore[reportUnknownArgumentType]
         model = str(fields.get("modelVersion") or "")
-        usage = self.usage.setdefault(model, ModelUsage(model))
-        usage.prompt += counts.get("promptTokenCount") or 0
-        usage.cached += counts.get("cachedContentTokenCount") or 0
-        usage.output += counts.get("candidatesTokenCount") or 0
-        usage.output += counts.get("thoughtsTokenCount") or 0
+        made = counts.get("candidatesTokenCount") or 0, counts.get("thoughtsTokenCount") or 0
+        self.usage.setdefault((model, "" if model else author), ModelUsage(model)).add(
+            counts.get("promptTokenCount") or 0,
+            counts.get("cachedContentTokenCount") or 0,
+            sum(made),
+        )
 
 
 def _read_fields(data: str) -> dict[str, Any]:

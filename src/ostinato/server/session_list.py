@@ -19,6 +19,8 @@ from ..sessions.base_session_service import (
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
 from ..sessions.store.session_search import TITLE_KEY, FoundSessions, SessionSearch, title_of
+from .agents import ServedApp
+from .app_graph import name_models
 from .endpoint import Call, Endpoint
 from .host import Host
 from .names import LONGEST_QUERY, Id
@@ -157,7 +159,7 @@ async def list_sessions(call: Call) -> SessionPage:
     """List or search the sessions of an app, page by page."""
     app = await call.host.agents.get_app(call.path["app"])
     query: ListQuery = call.query
-    lister = _SessionLister(call.host, app.name, query)
+    lister = _SessionLister(call.host, app, query)
     page = await (lister.read_filtered() if query.is_filtered else lister.read_plain())
     if not page.complete and isinstance(call.host.services.sessions, SessionSearch):
         call.host.indexer.start(call.host.services.sessions)
@@ -173,9 +175,10 @@ class _SessionLister:
       query: what was asked for.
     """
 
-    def __init__(self, host: Host, app: str, query: ListQuery) -> None:
+    def __init__(self, host: Host, app: ServedApp, query: ListQuery) -> None:
         self._host = host
-        self._app = app
+        self._app = app.name
+        self._models = name_models(app)
         self._query = query
         self._end = time.monotonic() + _SECONDS
         self._undetailed = 0
@@ -296,7 +299,7 @@ class _SessionLister:
         summary.tools = list(detail.tools)
         summary.event_count = detail.events
         summary.error_count = detail.errors
-        summary.usage = list(detail.usage.values())
+        summary.usage = detail.list_usage(self._models)
         return summary
 
     async def _find_hits(self, place: Place, text: str) -> list[SessionHit]:

@@ -30,8 +30,9 @@ def encode_frame(data: bytes, number: int | None = None) -> bytes:
       data: JSON, in one line.
       number: its number in the session's log, from which a client can resume, or None.
     """
-    line = b"data: " + data + b"\n\n"
-    return line if number is None else b"id: %d\n%b" % (number, line)
+    # The data first: clients written for google-adk look for frames that begin with it.
+    line = b"data: " + data + b"\n"
+    return line + (b"\n" if number is None else b"id: %d\n\n" % number)
 
 
 # The end mark of google-adk's streams: its clients treat each line that begins with `data:` as an

@@ -435,9 +435,10 @@ class InMemorySessionService(MemoryOwnership):
         changes: CallChanges | None,
     ) -> Fence | None:
         key, stored = self._find_session(session)
-        if changes is not None:
-            stored.need_requests().check_answers(changes.answers)
         first = len(stored.log.records) + 1
+        if changes is not None:
+            before = first - 1 if fence is None and claim is None else None
+            stored.need_requests().check_answers(changes.answers, before)
         is_behind = revision_of(session) < first - 1
         if is_behind and (fence or claim):
             _settle_order(session, stored.log, events)

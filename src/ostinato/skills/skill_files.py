@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 import zipfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -250,7 +251,8 @@ def _read_members(file: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def check_clashes(place: Path, files: Iterable[str]) -> None:
-    """Refuse paths that differ only by the case of their letters, and files that are folders too.
+    """Refuse paths that differ only by the case of letters or the form of an accent, and files that
+    are folders too.
 
     Raises:
       AgentFileError: two paths would be one file on some systems, or a file lies below a file.
@@ -258,16 +260,21 @@ def check_clashes(place: Path, files: Iterable[str]) -> None:
     known: dict[str, str] = {}
     names = list(files)
     for name in names:
-        other = known.setdefault(name.casefold(), name)
+        other = known.setdefault(_fold_name(name), name)
         if other != name:
             raise skill_fault(
                 place / name, f"its name clashes with {other!r} on some systems; rename one."
             )
     for name in names:
-        for parent in PurePosixPath(name.casefold()).parents:
+        for parent in PurePosixPath(_fold_name(name)).parents:
             if str(parent) in known:
                 other = known[str(parent)]
                 raise skill_fault(place / name, f"{other!r} is a file, no folder; rename one.")
+
+
+def _fold_name(name: str) -> str:
+    """Return what equals for names that are one file on some systems."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def normalize_path(path: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from .. import types
 from .._aclosing import Aclosing
 from ..agents.agent_run_result import read_output
 from ..apps.app import App
+from ..errors import InvalidAnswerError
 from ..events.event import Event
 from ..runners import InMemoryRunner, Runner
 from ..sessions.session import Session
@@ -19,7 +20,7 @@ class Conversation:
 
     Attributes:
       runner: the runner behind it.
-      events: what the last run yielded.
+      events: what the last run yielded; a refused answer makes no run.
     """
 
     def __init__(
@@ -54,23 +55,37 @@ class Conversation:
           **options: passed on to `Runner.run_async`, such as `run_config`, `invocation_id`.
         """
         await self.session()
-        self.events = []
+        before, self.events = self.events, []
         run = self.runner.run_async(
             user_id=self._user_id,
             session_id=self._session_id,
             new_message=_make_content(message),
             **options,
         )
-        async with Aclosing(run):
-            async for event in run:
-                self.events.append(event)
+        try:
+            async with Aclosing(run):
+                async for event in run:
+                    self.events.append(event)
+        except InvalidAnswerError:  # the call stays open
+            self.events = self.events or before
+            raise
         return self.events
 
-    async def answer(
-        self, call: types.FunctionCall, response: dict[str, Any], **options: Any
-    ) -> list[Event]:
-        """Answer a call that waits for the user, and return the events of the run."""
-        given = types.FunctionResponse(id=call.id, name=call.name, response=response)
+    async def answer(self, call: types.FunctionCall, response: Any, **options: Any) -> list[Event]:
+        """Answer a call that waits for the user, and return the events of the run.
+
+        Args:
+          call: one of `pending`.
+          response: the answer; one that is no dict is sent as `{"result": response}`.
+          **options: as for `say`.
+        """
+        given = types.FunctionResponse(
+            id=call.id,
+            name=call.name,
+            response=cast("dict[str, Any]", response)
+            if isinstance(response, dict)
+            else {"result": response},
+        )
         return await self.say([types.Part(function_response=given)], **options)
 
     def pending(self) -> list[types.FunctionCall]:

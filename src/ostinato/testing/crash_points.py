@@ -36,8 +36,10 @@ from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.store.effect_ledger import EffectSettings
+from ..tools import call_doubt
 from ..tools.function_tool import FunctionTool
 from ..workflow import tool_node
+from .global_values import describe_value, is_first_use
 from .key_reading import watch_key_readings
 from .scenario import Scenario
 from .scripted_model import ScriptError, responses
@@ -183,8 +185,8 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
 @contextmanager
 def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
     """Let each tool body pass points and leave lines."""
-    call_function = getattr(FunctionTool, _CALL)
     begin_call = InvocationContext.begin_call
+    begun = set[int]()
     started = StartedWork(
         _BODY.get, lambda run, what: world.note("starts", tool=run.tool.name, what=what)
     )
@@ -194,13 +196,14 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
             token = _BODY.set(run)
             try:
                 result = await run_body(run)
+                if not _has_plain_body(run.tool) and not run.tool.repeatable:
+                    _end(world, run)
             except Exception as error:  # boundary: the tool's error, raised again
                 world.note("failed", tool=run.tool.name, error=describe_error(error))
                 raise
             finally:
                 _BODY.reset(token)
-            if not isinstance(run.tool, FunctionTool) and not run.tool.repeatable:
-                _end(world, run)
+                begun.discard(id(run))
             return result
 
         return watch_body
@@ -208,30 +211,65 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
     async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
         await begin_call(ctx, call_id, tool_name)
         run = _BODY.get()
-        if run is not None and run.call.id == call_id and not isinstance(run.tool, FunctionTool):
+        if run is None or run.call.id != call_id or _has_plain_body(run.tool):
+            return
+        if id(run) not in begun:  # a tool in its body may begin the same call
+            begun.add(id(run))
             _begin(world, run)
+
+    resolve = call_doubt.resolve_doubt
+
+    async def watch_check(tool: Any, args: Any, context: Any, policy: Any) -> Any:
+        if tool.in_doubt_check is None:
+            return await resolve(tool, args, context, policy)
+        facts = {"call": context.function_call_id, "tool": tool.name}
+        try:
+            answer = await resolve(tool, args, context, policy)
+        except Exception as error:  # boundary: the error of check=, raised again
+            world.note("checked", found=False, error=describe_error(error), **facts)
+            raise
+        world.note("checked", found=answer is not None, error="", **facts)
+        return answer
+
+    with (
+        patch.object(call_doubt, "resolve_doubt", watch_check),
+        patch.object(functions, _RUN_BODY, watch(getattr(functions, _RUN_BODY))),
+        patch.object(tool_node, _RUN_CALL, watch(getattr(tool_node, _RUN_CALL))),
+        patch.object(FunctionTool, _CALL, _watch_function(world, started, probe)),
+        patch.object(InvocationContext, "begin_call", watch_begin),
+        started.watch() if probe else ExitStack(),
+    ):
+        yield
+
+
+def _watch_function(world: CrashWorld, started: StartedWork, probe: bool) -> Callable[..., Any]:
+    """Return what calls the function of a tool; it leaves lines if the tool is the called one."""
+    call_function = getattr(FunctionTool, _CALL)
 
     async def watch_call(tool: FunctionTool, values: dict[str, Any], ctx: Any) -> Any:
         run = _BODY.get()
         if run is None:
             return await call_function(tool, values, ctx)
-        _begin(world, run)
+        is_call = tool is run.tool and _has_plain_body(tool)
+        if is_call:
+            _begin(world, run)
+        elif tool is not run.tool:  # in the body of the called one, whose call counts
+            world.note("nested", tool=run.tool.name, name=tool.name)
         before = _snapshot(tool.func, run) if probe else None
         with started.watch_body(run) if probe else ExitStack():
             result = await call_function(tool, values, ctx)
         if before is not None:
             _note_changes(world, tool, run, before)
-        _end(world, run)
+        if is_call:
+            _end(world, run)
         return result
 
-    with (
-        patch.object(functions, _RUN_BODY, watch(getattr(functions, _RUN_BODY))),
-        patch.object(tool_node, _RUN_CALL, watch(getattr(tool_node, _RUN_CALL))),
-        patch.object(FunctionTool, _CALL, watch_call),
-        patch.object(InvocationContext, "begin_call", watch_begin),
-        started.watch() if probe else ExitStack(),
-    ):
-        yield
+    return watch_call
+
+
+def _has_plain_body(tool: Any) -> bool:
+    """Return whether a tool's own function is all that a call of it runs."""
+    return isinstance(tool, FunctionTool) and type(tool).run_async is FunctionTool.run_async
 
 
 def describe_error(error: Exception) -> str:
@@ -332,7 +370,8 @@ def _globals_of(func: Any) -> dict[str, str]:
     """Return what a tool's function names and a call can change, as text, by what it is.
 
     That are globals of its module with the attributes of its classes and functions and the misses
-    of their caches, variables of its closure, its defaults, and the environment.
+    of their caches, variables of its closure, its defaults, and the environment. Of objects of
+    other packages, only which they are.
     """
     func = getattr(func, "__func__", func)
     while hasattr(func, "__wrapped__"):
@@ -348,16 +387,16 @@ def _globals_of(func: Any) -> dict[str, str]:
         elif isinstance(value, (type, FunctionType)):
             for attribute in _attributes_of(value) if value.__module__ == func.__module__ else ():
                 label = f"{f'{name}.{attribute}'!r} of its module"
-                found[label] = repr(value.__dict__[attribute])
+                found[label] = describe_value(value.__dict__[attribute])
         elif not isinstance(value, ModuleType):
-            found[f"{name!r} of its module"] = f"{value!r} {getattr(value, '__dict__', '')}"
+            found[f"{name!r} of its module"] = describe_value(value)
     for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=False):
         try:
-            found[f"{name!r} of its closure"] = repr(cell.cell_contents)
+            found[f"{name!r} of its closure"] = describe_value(cell.cell_contents)
         except ValueError:
             continue  # not bound yet
     for name, parameter in inspect.signature(func).parameters.items():
-        found[f"the default of its parameter {name!r}"] = repr(parameter.default)
+        found[f"the default of its parameter {name!r}"] = describe_value(parameter.default)
     if not names.isdisjoint(_ENVIRONMENT):
         found |= {f"os.environ[{name!r}]": value for name, value in os.environ.items()}
     return found
@@ -388,7 +427,8 @@ def _note_changes(
     """Note which globals, and which keys of the state outside of its delta, a tool has changed."""
     now = _globals_of(tool.func)
     for name in dict.fromkeys((*now, *before[0])):
-        if before[0].get(name) != now.get(name):
+        texts = before[0].get(name), now.get(name)
+        if texts[0] != texts[1] and not is_first_use(*texts):
             world.note("global", tool=tool.name, name=name)
     state, delta = run.ctx.session.state, run.context.actions.state_delta
     orders = (getattr(delta, "order", None), run.ctx.run_state.write_order)

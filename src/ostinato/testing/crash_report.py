@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,7 +10,9 @@ from typing import Any, Literal
 
 from .crash_trial import TrialOutcome
 
-FindingKind = Literal["repeated", "lost", "extra", "order", "global", "state", "differs", "error"]
+FindingKind = Literal[
+    "repeated", "lost", "check", "extra", "order", "global", "state", "differs", "error"
+]
 
 
 @dataclass(slots=True)
@@ -139,6 +142,8 @@ class ReportBuilder:
         """Compare a trial in which a process died."""
         self.report.kills += 1
         calls = _calls_of(outcome.marks)
+        if self._add_checks(outcome):
+            return  # what follows comes of it
         if outcome.error:
             self._find("error", "", f"the resumed run fails: {outcome.error}", _SEE_POINT, outcome)
             return
@@ -178,10 +183,32 @@ class ReportBuilder:
                     f"{tool} writes state {name!r} past the delta, so it is never stored",
                     f"write it through the context: tool_context.state[{name!r}] = ...",
                 )
-            elif mark["kind"] == "starts":
-                note = f"{tool} starts {mark['what']}: what that does after a death is not covered"
+            elif mark["kind"] in ("starts", "nested"):
+                note = f"{tool} calls {name} in its body: what {name} does counts as part of {tool}"
+                if mark["kind"] == "starts":
+                    what = mark["what"]
+                    note = f"{tool} starts {what}: what that does after a death is not covered"
                 if note not in self.report.notes:
                     self.report.notes.append(note)
+
+    def _add_checks(self, outcome: TrialOutcome) -> bool:
+        """Add what is wrong with answers of `check=`; return whether something is."""
+        begun, is_wrong = set[str](), False
+        for mark in outcome.marks:
+            name, call = mark.get("tool", ""), str(mark.get("call"))
+            if mark["kind"] == "begin":
+                begun.add(call)
+            elif mark["kind"] == "checked" and mark["error"]:
+                text = f"check= of {name} raised, so the call in doubt got no answer from it: "
+                remedy = f"mend check= of {name}: {_CHECK_ANSWERS}"
+                self._find("check", name, text + mark["error"], remedy, outcome)
+                is_wrong = True
+            elif mark["kind"] == "checked" and mark["found"] and call not in begun:
+                text = f"check= of {name} found an effect, though {name} had not begun in this run"
+                remedy = _FOUND_EARLIER.format(name=name)
+                self._find("lost", name, text, remedy, outcome)
+                is_wrong = True
+        return is_wrong
 
     def _add_call(self, call: _Call, outcome: TrialOutcome) -> None:
         tool = self.report.tools.setdefault(call.tool, ToolReport())
@@ -248,9 +275,22 @@ class ReportBuilder:
             points.append(outcome.died)
 
 
+_CHECK_ANSWERS = (
+    "it returns None if the effect did not happen, or the response if it did; it gets the "
+    "arguments of the call and its context"
+)
+_FOUND_EARLIER = (
+    "let check= of {name} return None if the effect did not happen. If it found what an earlier "
+    "run of the scenario did: the outside world lives on between runs. Let {name} pass "
+    "tool_context.idempotency_key on and let check= look that up, or put the outside back before "
+    "each run: crash_everywhere(agent, scenario, reset=...)"
+)
 _SEE_POINT = "run the scenario with --fast and a debugger; the point of the death is named"
 _SEE_CALLS = "compare the calls: something outside of the session decides what is called"
 _SEE_STATE = "keep what tools remember in tool_context.state, which is committed with the response"
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object; another one in each process
 
 
 @dataclass(slots=True)
@@ -277,7 +317,7 @@ def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
         name, pid = str(mark.get("call")), mark["pid"]
         if mark["kind"] == "begin":
             facts = (mark[key] for key in ("policy", "has_check", "is_builtin"))
-            new = _Call(mark["tool"], repr(mark["args"]), *facts)
+            new = _Call(mark["tool"], _ADDRESS.sub("", repr(mark["args"])), *facts)
             call = calls.setdefault(name, new)
             call.ended_before_repeat = call.ended_before_repeat or call.ended
             call.begins += 1
@@ -299,12 +339,14 @@ def _count_tools(calls: Mapping[str, _Call]) -> Counter[str]:
 
 def first_difference(wanted: TrialOutcome, found: TrialOutcome) -> str:
     """Return where two runs of a scenario first differ; '' if they are equal."""
-    for at in range(max(len(wanted.trace), len(found.trace))):
-        one = wanted.trace[at] if at < len(wanted.trace) else "no further event"
-        other = found.trace[at] if at < len(found.trace) else "no further event"
-        if one != other:
-            return f"event {at + 1} is {other!r:.300}, and was {one!r:.300}"
-    if wanted.state != found.state:
+    difference = _differing_line(wanted.trace, found.trace, "event", "no further event")
+    for node in () if difference else {**wanted.outputs, **found.outputs}:
+        outputs = wanted.outputs.get(node, []), found.outputs.get(node, [])
+        difference = _differing_line(*outputs, f"output of {node}", "no output")
+        if difference:
+            break
+    difference = difference or _differing_call(wanted.marks, found.marks)
+    if not difference and wanted.state != found.state:
         keys = [
             key
             for key in {**wanted.state, **found.state}
@@ -314,4 +356,26 @@ def first_difference(wanted: TrialOutcome, found: TrialOutcome) -> str:
             f"state {keys[0]!r} is {found.state.get(keys[0])!r:.200}, "
             f"and was {wanted.state.get(keys[0])!r:.200}"
         )
+    return difference
+
+
+def _differing_line(wanted: Sequence[str], found: Sequence[str], what: str, none: str) -> str:
+    for at in range(max(len(wanted), len(found))):
+        one = wanted[at] if at < len(wanted) else none
+        other = found[at] if at < len(found) else none
+        if one != other:
+            return f"{what} {at + 1} is {other!r:.300}, and was {one!r:.300}"
     return ""
+
+
+def _differing_call(wanted: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> str:
+    """Return which call of a tool one of two runs has only; '' if none.
+
+    The trace lacks those that an agent makes which is a tool: it has a session of its own.
+    """
+    before, now = (
+        Counter(f"{one.tool}({one.args})" for one in _calls_of(marks).values())
+        for marks in (wanted, found)
+    )
+    new, gone = next(iter(now - before), "no such call"), next(iter(before - now), "no such call")
+    return f"a call is {new:.300}, and was {gone:.300}" if new != gone else ""

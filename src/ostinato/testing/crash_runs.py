@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ def crash_everywhere(
     kills: bool | None = None,
     max_points: int = 200,
     hang_seconds: float = _HANG_SECONDS,
+    reset: Callable[[], object] | None = None,
 ) -> CrashReport:
     """Run a scenario once, then once for each of its commit points with the process killed there.
 
@@ -46,6 +47,7 @@ def crash_everywhere(
         fork.
       max_points: at most so many deaths, spread evenly over the points.
       hang_seconds: how long one process may take.
+      reset: called before each run; puts the outside world back, which lives on between runs.
 
     Returns:
       The report: for each tool effects, attempts and repeats, and what to mend.
@@ -64,7 +66,11 @@ def crash_everywhere(
         raise InputValidationError(f"max_points must be at least 1, not {max_points}.")
     begun, wanted = time.monotonic(), Scenario.read(scenario)
     trials = CrashTrials(
-        agent, wanted, kills=can_fork if kills is None else kills, seconds=hang_seconds
+        agent,
+        wanted,
+        kills=can_fork if kills is None else kills,
+        seconds=hang_seconds,
+        reset=reset,
     )
     trials.warm_up()
     reference = _run_undisturbed(trials, wanted.name)
@@ -72,13 +78,17 @@ def crash_everywhere(
     if problem:
         raise ScenarioError(f"The scenario {wanted.name!r} is not what ran: {problem}")
     builder = ReportBuilder(wanted.name, wanted.repeatable, reference)
-    points = len(reference.points)
-    step = max(points / max_points, 1.0)
-    for at in sorted({int(number * step) + 1 for number in range(min(points, max_points))}):
-        builder.add(trials.run(at))
-    if points > max_points:
-        builder.report.notes.append(f"only {max_points} of {points} points were tried")
+    _try_points(trials, builder, len(reference.points), max_points)
     return builder.finish(time.monotonic() - begun)
+
+
+def _try_points(trials: CrashTrials, builder: ReportBuilder, points: int, most: int) -> None:
+    """Run a trial for each of at most so many points, spread evenly."""
+    step = max(points / most, 1.0)
+    for at in sorted({int(number * step) + 1 for number in range(min(points, most))}):
+        builder.add(trials.run(at))
+    if points > most:
+        builder.report.notes.append(f"only {most} of {points} points were tried")
 
 
 def _run_undisturbed(trials: CrashTrials, name: str) -> TrialOutcome:

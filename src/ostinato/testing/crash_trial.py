@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..apps.app import App
 from ..artifacts.file_artifact_service import FileArtifactService
 from ..errors import OstinatoError
 from ..events.event import Event
+from ..events.node_call import NodeCallRecord, name_path
 from ..events.pending import CONFIRMATION, Pending, pending_calls
 from ..events.request_input import REQUEST_INPUT
 from ..memory.in_memory_memory_service import InMemoryMemoryService
@@ -55,6 +57,7 @@ class TrialOutcome:
     Attributes:
       points: names of the points that the last process passed.
       trace: the events of the session, without ids and times, ordered by branch.
+      outputs: what the nodes of a workflow gave, by node; see `list_outputs`.
       state: the session's state.
       marks: lines of the tools, of all processes.
       replies: what models said that have no script.
@@ -65,6 +68,7 @@ class TrialOutcome:
 
     points: list[str] = field(default_factory=list[str])
     trace: list[str] = field(default_factory=list[str])
+    outputs: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     marks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     replies: Replies = field(default_factory=dict[tuple[str, int], list[Any]])
@@ -81,10 +85,19 @@ class CrashTrials:
       scenario: what is said and answered.
       kills: whether processes are really killed; else a trial stays in this process.
       seconds: after how many seconds a process is taken to hang.
+      reset: called before each trial, to put the outside world back.
     """
 
-    def __init__(self, agent: Any, scenario: Scenario, *, kills: bool, seconds: float) -> None:
-        self._agent, self._scenario = agent, scenario
+    def __init__(
+        self,
+        agent: Any,
+        scenario: Scenario,
+        *,
+        kills: bool,
+        seconds: float,
+        reset: Callable[[], object] | None = None,
+    ) -> None:
+        self._agent, self._scenario, self._reset = agent, scenario, reset
         self._kills, self._seconds = kills, seconds
         self._root = agent.root_agent if isinstance(agent, App) else agent
         self.replies: Replies = {}
@@ -103,6 +116,8 @@ class CrashTrials:
         """Run the scenario; if a process dies at the point `at`, another one resumes it."""
         with tempfile.TemporaryDirectory(prefix="ostinato-prove-") as folder:
             path, died = Path(folder), ""
+            if self._reset is not None:
+                self._reset()
             _run_in_thread(lambda: asyncio.run(_create_session(self._world(path), self._names)))
             outcome = self._in_process(lambda: self._be_process(path, at, probe))
             if outcome is None:  # it was killed
@@ -138,7 +153,8 @@ class CrashTrials:
             return None
         session = asyncio.run(_load_session(world, self._names["app_name"]))
         outcome.points, outcome.replies = world.points, world.replies
-        outcome.trace, outcome.state = make_trace(session), dict(session.state)
+        outcome.trace, outcome.outputs = make_trace(session), list_outputs(session)
+        outcome.state = dict(session.state)
         outcome.told_unknown = any(
             _IN_DOUBT in text or UNKNOWN in text
             for text in (f"{one.content} {one.error_message}" for one in session.events)
@@ -236,17 +252,20 @@ def _count_sent(events: Sequence[Event]) -> tuple[list[Pending], int]:
 def _message_of(step: Step, events: Sequence[Event]) -> str | list[types.Part]:
     if step.kind == "say":
         return step.text
-    kinds = ("approval",) if step.kind in ("approve", "reject") else ("input", "result")
     waiting = pending_calls(events)
     for one in waiting:
-        if step.kind in ("approve", "reject") and find_asking_call(one.call):
-            if one.payload["tool"] == step.text:
-                return [one.answer({"result": step.kind == "approve"})]
-        elif one.kind in kinds and step.text in (one.tool, one.asker, one.call.name):
-            if step.kind == "answer":
-                return [one.answer(dict(step.response))]
-            return [one.answer({"confirmed": step.kind == "approve"})]
-    found = ", ".join(one.tool for one in waiting) or "none"
+        node_asks = bool(find_asking_call(one.call))
+        names = [one.tool, one.call.name]
+        if step.kind != "answer" or one.kind != "approval":  # an agent may ask in other ways, too
+            names.append(one.asker)
+        names += [one.payload["tool"]] if node_asks else []
+        if step.text not in names:
+            continue
+        if step.kind == "answer" and one.kind != "credential":
+            return [one.answer(dict(step.response))]
+        if one.kind == "approval" or node_asks:
+            return [one.answer({"result" if node_asks else "confirmed": step.kind == "approve"})]
+    found = ", ".join(f"{one.tool} ({one.kind})" for one in waiting) or "none"
     raise AssertionError(
         f"the scenario wants to {step.kind} a call of {step.text!r}; these wait: {found}"
     )
@@ -265,7 +284,26 @@ def make_trace(session: Session) -> list[str]:
             words.append(f"error {event.error_message}")
         if words:
             lines.append((event.branch or "", f"{event.author}: {'; '.join(words)}"))
-    return [text for _, text in sorted(lines, key=lambda line: line[0])]
+    return [text for _, text in sorted(lines, key=itemgetter(0))]
+
+
+def list_outputs(session: Session) -> dict[str, list[str]]:
+    """Return what the nodes of a workflow gave, and which calls of tools they made, by node.
+
+    Nodes may run beside each other, so their events have no order; runs of one node are in that of
+    their ids.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for event in session.events:
+        made, path = NodeCallRecord.of(event), event.node_info.path
+        if event.output is not None or made is not None:
+            args = "" if made is None else f"({made.args!r})"
+            lines = found.setdefault(name_path(path), [])
+            lines.append((path, f"{name_path(path)}{args} gives {event.output!r}"))
+    return {
+        name: [text for _, text in sorted(lines, key=itemgetter(0))]
+        for name, lines in found.items()
+    }
 
 
 def _describe_part(part: types.Part) -> str:

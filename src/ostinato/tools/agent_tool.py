@@ -19,6 +19,7 @@ from ..agent_files.references import AgentRefConfig
 from ..context._ports import AgentLike
 from ..context.context import Context as ToolContext
 from ..context.context import invocation_of
+from ..context.invocation import InvocationContext
 from ..context.services import RunServices
 from ..errors import AgentConfigError
 from ..events.child_event import child_event
@@ -27,7 +28,8 @@ from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..events.request_input import REQUEST_INPUT
 from ..events.tool_origin import ToolOrigin
 from ..sessions.log.resume import RERUN
-from .base_tool import BaseTool, read_record
+from .base_tool import BaseTool
+from .function.function_signature import find_reading, read_model, read_record
 from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
 from .tool_configs import BaseToolConfig, ToolArgsConfig
 
@@ -68,6 +70,9 @@ class AgentTool(BaseTool):
         `temp:_adk_grounding_metadata`.
       stream: show the agent's events in this run's stream while they come, as partial events that
         name the call (`events.child_event`).
+
+    Raises:
+      AgentConfigError: `agent` is no agent, but a workflow for instance.
     """
 
     repeatable = True  # its agent's tools are in the journal of the session that it runs in
@@ -88,6 +93,11 @@ class AgentTool(BaseTool):
         stream: bool = False,
     ) -> None:
         super().__init__(name=agent.name, description=agent.description)
+        if _is_shell(agent) and not hasattr(agent, "sub_agents"):
+            raise AgentConfigError(
+                f"AgentTool takes an agent, and {agent.name!r} is a {type(agent).__name__}: list "
+                "it in the sub_agents of the agent that is to hand over to it."
+            )
         self.agent = agent
         self.skip_summarization = skip_summarization
         self.include_plugins = include_plugins
@@ -143,7 +153,7 @@ class AgentTool(BaseTool):
 
     def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
         """Return the record that the input schema makes of the arguments; see `BaseTool`."""
-        return read_record(self._input_schema, args)
+        return read_record(self._input_schema, args, find_reading(self))
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the agent to its end.
@@ -181,7 +191,8 @@ class AgentTool(BaseTool):
         """Return the message to the agent, or the mistake to report to the model."""
         if self._input_schema is not None:
             try:
-                text = self._input_schema.model_validate(args).model_dump_json(exclude_none=True)
+                record = read_model(self._input_schema, args, find_reading(self))
+                text = record.model_dump_json(exclude_none=True)
             except ValidationError as error:
                 return wrong_arguments(self.name, read_reasons(error))
         elif "request" not in args and follows_adk():
@@ -356,3 +367,15 @@ def _output_schema_of(agent: Any) -> Any:
 def _is_shell(agent: Any) -> bool:
     """Return whether an agent only runs its sub-agents; one with a model answers by itself."""
     return not hasattr(cast(object, type(agent)), "canonical_model")
+
+
+def copy_grounding(ctx: InvocationContext, event: Event) -> None:
+    """Copy the grounding metadata of the last search to the response of the agent that asked.
+
+    Args:
+      ctx: the run of that agent.
+      event: its response.
+    """
+    found = ctx.session.state.get(GROUNDING_KEY)
+    if found is not None:
+        event.grounding_metadata = found

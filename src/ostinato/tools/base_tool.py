@@ -7,8 +7,6 @@ from abc import ABC
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Self, cast, get_args
 
-from pydantic import BaseModel, ValidationError
-
 from .. import types
 from ..context.context import Context as ToolContext
 from ..errors import AgentConfigError
@@ -273,9 +271,17 @@ def describe_origin(tool: BaseTool) -> ToolOrigin:
     return tool.tool_origin or ToolOrigin("function", policy=tool.in_doubt)
 
 
-def read_record(schema: type[BaseModel] | None, args: Mapping[str, Any]) -> BaseModel | None:
-    """Return the record that a model makes of arguments; or None if they do not fit it."""
+def find_outside_origin(tool: BaseTool, args: dict[str, Any]) -> ToolOrigin | None:
+    """Return where the tool of a call comes from; None for a function or an agent of the program.
+
+    Args:
+      tool: the tool.
+      args: the call's arguments.
+    """
     try:
-        return None if schema is None else schema.model_validate(args)
-    except ValidationError:
+        depends = type(tool).find_origin is not BaseTool.find_origin  # a call less if not
+    except AttributeError:  # the class of a mock has none
         return None
+    origin: Any = tool.find_origin(args) if depends else tool.tool_origin
+    # The tool may be a mock.
+    return origin if isinstance(origin, ToolOrigin) and not origin.is_own else None

@@ -19,6 +19,7 @@ from .tool_configs import ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..auth.auth_tool import AuthConfig
+    from ..events.tool_origin import ToolOrigin
     from .policy.policy import Policy
 
 _log = get_logger(__name__)
@@ -100,8 +101,9 @@ class BaseToolset(ABC):
         are listed once per invocation; further calls return the same objects.
         """
         place = _listing_key(readonly_context)
-        if place is not None and self._listed is not None and self._listed[0] == place:
-            return self._listed[1]
+        listed = self._listed  # another thread may replace it
+        if place is not None and listed is not None and listed[0] == place:
+            return listed[1]
         tools = await self.get_tools(readonly_context)
         if self.tool_name_prefix:
             tools = self._copy_prefixed(tools)
@@ -152,6 +154,14 @@ class BaseToolset(ABC):
     def get_auth_config(self) -> AuthConfig | None:
         """Return the credential that the toolset needs before it can list its tools, or None."""
         return None
+
+    def is_source_of(self, origin: ToolOrigin) -> bool:
+        """Return whether a tool with this origin is one of the toolset's server.
+
+        Args:
+          origin: as recorded with a call, maybe by an earlier process.
+        """
+        return False
 
     async def get_call_policies(self, context: ReadonlyContext) -> Sequence[Policy]:
         """Return policies on all calls of the agent that has the toolset, for one call.

@@ -13,12 +13,35 @@ from .._log import get_logger
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..durable.effect_notes import EffectNote
+from ..errors import ToolTimeoutError
+from ..events.pending import is_edited, make_rerun_hint
 from ..events.tool_origin import InDoubt, read_in_doubt
+from ..sessions.log.call_requests import find_decided_question
 from .base_tool import BaseTool
-from .function_tool import make_rejection
 
 if TYPE_CHECKING:
     from ..sessions.store.effect_row import Outcome, Resolution
+
+
+class UnknownOutcome(dict[str, Any]):
+    """A tool's `{"error": ...}` about a request that may have been carried out.
+
+    The model reads it like any result. A workflow node fails, so that no other node takes it for
+    the tool's result.
+    """
+
+    __slots__ = ()
+
+
+class CallNotRun(dict[str, Any]):
+    """A tool's `{"error": ...}` about a call that was not run: its server could not be reached, or
+    refused the caller.
+
+    The model reads it like any result. A workflow node fails and may be retried.
+    """
+
+    __slots__ = ()
+
 
 UNKNOWN = (
     "The process stopped while this call was running, so it is unknown whether the call took "
@@ -36,6 +59,21 @@ _STRICTER: dict[InDoubt, tuple[InDoubt, ...]] = {
 }
 
 logger = get_logger(__name__)
+
+
+def is_rerun_rejected(context: Context) -> bool:
+    """Return whether a person refused to run a call in doubt again.
+
+    Args:
+      context: the call's context.
+    """
+    answer = context.tool_confirmation
+    if answer is None or answer.confirmed:
+        return False
+    question = find_decided_question(
+        context.get_invocation_context().log, context.function_call_id or ""
+    )
+    return question is not None and question.hint == make_rerun_hint(question.tool)
 
 
 def note_effect(
@@ -67,8 +105,17 @@ def note_effect(
     journal.note_effect(context.function_call_id, note)
 
 
-def note_outcome(ctx: InvocationContext, call_id: str | None, outcome: Outcome) -> None:
-    """Note for the effects ledger that a tool's body has ended."""
+def note_outcome(ctx: InvocationContext, call_id: str | None, given: Any) -> None:
+    """Note for the effects ledger that a tool's body has ended.
+
+    Args:
+      ctx: the run.
+      call_id: the call.
+      given: what the tool returned, or the exception that it raised.
+    """
+    outcome: Outcome = "failed" if isinstance(given, (BaseException, CallNotRun)) else "done"
+    if isinstance(given, (UnknownOutcome, ToolTimeoutError)):
+        outcome = "unknown"
     journal = ctx.run_state.journal
     if journal is not None and journal.keeps_effects:
         note = journal.effect(call_id)
@@ -85,12 +132,27 @@ def find_policy(tool: BaseTool, context: Context) -> InDoubt:
 
     Returns:
       The tool's own. For a tool from outside, whose hints may have changed, the stricter of this
-      and the one that it had when the model called it.
+      and the one that it had when the model called it. A call that began with other arguments
+      than the log has is not run again on its own: its idempotency key stands for those.
     """
     call_id = context.function_call_id or ""
-    record = context.get_invocation_context().log.find_call(call_id)
-    before = None if record is None else read_in_doubt(record.event(), call_id)
-    return before if before in _STRICTER.get(tool.in_doubt, ()) else tool.in_doubt
+    ctx = context.get_invocation_context()
+    record = ctx.log.find_call(call_id)
+    event = None if record is None else record.event()
+    before = None if event is None else read_in_doubt(event, call_id)
+    policy = before if before in _STRICTER.get(tool.in_doubt, ()) else tool.in_doubt
+    journal = ctx.run_state.journal
+    row = None if journal is None else journal.earlier_row(call_id)
+    is_first_run = row is not None and row.call_id == call_id
+    if policy == "rerun" and is_first_run and event is not None and is_edited(event, call_id):
+        logger.warning(
+            "A plugin had changed the arguments of the call in its event, so it cannot be run "
+            "again as it was (call %s, invocation %s).",
+            call_id,
+            context.invocation_id,
+        )
+        return "at_most_once"
+    return policy
 
 
 async def resolve_doubt(
@@ -116,10 +178,7 @@ async def resolve_doubt(
         found = await context.get_invocation_context().run_state.run_serially(in_thread)
         return await found if inspect.isawaitable(found) else found
     if policy == "ask":
-        context.request_confirmation(
-            hint=f"The tool call {tool.name}() was interrupted and may have taken effect already. "
-            "Approve to run it again, or reject it."
-        )
+        context.request_confirmation(hint=make_rerun_hint(tool.name))
         context.actions.skip_summarization = True
         return {"error": UNCONFIRMED_RERUN}
     call_id = context.function_call_id or ""
@@ -149,34 +208,23 @@ async def settle_doubt(
       tool: the tool.
       args: its arguments.
       context: the call's context.
-      answer: the response that a policy gives instead of running the tool; None if it gives none.
+      answer: the response that a policy or a person's rejection gives instead of running the tool;
+        None without such a refusal.
       in_doubt: whether the call began in a process that has ended.
       caller: who calls the tool, for the effects ledger; the agent of the run if ''.
 
     Returns:
       The response to give instead of running the tool; None to run it.
     """
-    resolution: Resolution = "at_most_once" if answer is not None and in_doubt else ""
-    if answer is None:
-        # Inlined: most calls need no confirmation.
-        if context.tool_confirmation is not None:
-            answer = refuse_rerun(tool, context, in_doubt)
-        resolution = "" if answer is None else "rejected"
-        if answer is None and in_doubt:
-            policy = find_policy(tool, context)
-            answer = await resolve_doubt(tool, args, context, policy)
-            checked = tool.in_doubt_check is not None
-            resolution = "rerun" if answer is None else "check" if checked else policy
+    resolution: Resolution = ""
+    if answer is not None:
+        resolution = "at_most_once" if in_doubt else ""
+        if context.tool_confirmation is not None and is_rerun_rejected(context):
+            resolution = "rejected"
+    elif in_doubt:
+        policy = find_policy(tool, context)
+        answer = await resolve_doubt(tool, args, context, policy)
+        checked = tool.in_doubt_check is not None
+        resolution = "rerun" if answer is None else "check" if checked else policy
     note_effect(context, tool, args, resolution, caller)
     return answer
-
-
-def refuse_rerun(tool: BaseTool, context: Context, in_doubt: bool) -> dict[str, Any] | None:
-    """Return the response if the user refused to rerun a call in doubt; else None."""
-    answer = context.tool_confirmation
-    if answer is None or answer.confirmed:
-        return None
-    if not in_doubt and (tool.asks_first or find_policy(tool, context) != "ask"):
-        return None
-    rejection = make_rejection(answer)
-    return {**rejection, "error": f"{rejection['error']} {UNKNOWN}"}

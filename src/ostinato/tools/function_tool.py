@@ -18,9 +18,15 @@ from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
 from ..context.run_config import RUN_CONFIG_TEMPLATE, RunConfig
 from ..errors import AgentConfigError, ToolTimeoutError
+from ..events.pending import make_approval_hint
 from ._schema import declaration_of
 from .base_tool import BaseTool, CheckInDoubt, InDoubt
-from .function.function_signature import Signature, refuse_typed_dicts, target_of
+from .function.function_signature import (
+    Signature,
+    find_reading,
+    refuse_typed_dicts,
+    target_of,
+)
 from .function.worker_pool import POOL_SIZE, CallTimeout, pool_of
 from .model_mistake import ModelMistake
 
@@ -162,7 +168,9 @@ class FunctionTool(BaseTool):
     def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
         """Return the values that the function gets and that are not as given; see `BaseTool`."""
         signature = self._signature or self._read_signature()
-        return signature.read_converted(args, names, models_only=follows_adk())
+        return signature.read_converted(
+            args, names, models_only=follows_adk(), reading=find_reading(self)
+        )
 
     @property
     def sees_answers(self) -> bool:
@@ -195,7 +203,9 @@ class FunctionTool(BaseTool):
           ToolTimeoutError: the call took longer than `timeout`.
         """
         signature = self._signature or self._read_signature()
-        values = signature.bind_arguments(self.name, args, models_only=follows_adk())
+        values = signature.bind_arguments(
+            self.name, args, models_only=follows_adk(), reading=find_reading(self)
+        )
         if isinstance(values, ModelMistake):
             return values
         if signature.context_name is not None:
@@ -235,10 +245,7 @@ class FunctionTool(BaseTool):
             return None
         answer = tool_context.tool_confirmation
         if answer is None:
-            tool_context.request_confirmation(
-                hint=f"Please approve or reject the tool call {self.name}() by responding with a "
-                "FunctionResponse with an expected ToolConfirmation payload."
-            )
+            tool_context.request_confirmation(hint=make_approval_hint(self.name))
             tool_context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
         return None if answer.confirmed else make_rejection(answer)

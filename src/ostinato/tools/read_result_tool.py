@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from .. import types
 from ..context.context_policy import ContextPolicy
 from ..sessions.log.event_log import EventRecord, newest_visible
@@ -38,6 +40,8 @@ _PARAMETERS = {
 _MAX_PATTERN = 200
 _MAX_MATCHES = 20
 _AROUND = 200  # characters on each side of a match
+_FRAME = 120  # characters of an answer's JSON beside its text
+_MATCH = 40  # of a match beside its text
 
 
 class ReadResultTool(BaseTool):
@@ -78,9 +82,10 @@ class ReadResultTool(BaseTool):
             )
         policy = tool_context.get_invocation_context().services.context_policy or ContextPolicy()
         begin = int(offset or 0)
+        room = min(policy.read_chars, policy.result_chars) - _FRAME
         if pattern:
-            return _search(text, str(pattern), begin, policy.read_chars)
-        end = min(len(text), begin + policy.read_chars)
+            return _search(text, str(pattern), begin, room)
+        end = begin + _count_fitting(text[begin : begin + room], room)
         found: dict[str, Any] = {"total_chars": len(text), "offset": begin, "text": text[begin:end]}
         if end < len(text):
             found["next_offset"] = end
@@ -116,16 +121,33 @@ def _search(text: str, pattern: str, begin: int, room: int) -> dict[str, Any]:
         total += 1
         if at >= shown_to and next_offset is None:
             start, end = max(shown_to, at - around), min(len(text), at + size + around)
-            if len(matches) == _MAX_MATCHES or room < end - start:
+            needed = _MATCH + _measure(text[start:end])
+            if not matches and needed > room:  # show the first one in any case
+                start, end = at, at + _count_fitting(text[at : at + size], room - _MATCH)
+                needed = room
+            if len(matches) == _MAX_MATCHES or room < needed:
                 next_offset = at
             else:
-                room -= end - start
+                room -= needed
                 matches.append({"offset": start, "text": text[start:end]})
-                shown_to = end
+                shown_to = max(end, at + 1)
     found: dict[str, Any] = {"total_chars": len(text), "occurrences": total, "matches": matches}
     if next_offset is not None:
         found["next_offset"] = next_offset
     return found
+
+
+def _measure(text: str) -> int:
+    """Return the length of a text in JSON, by which the context policy counts."""
+    return len(to_json(text))
+
+
+def _count_fitting(text: str, room: int) -> int:
+    """Return how many characters of a text have room in JSON, one at least."""
+    count = len(text)
+    while count > 1 and (size := _measure(text[:count])) > room:
+        count = max(1, min(count - 1, count * room // size))
+    return count
 
 
 def _find_all(text: str, wanted: Collection[str], begin: int) -> Iterator[tuple[int, int]]:

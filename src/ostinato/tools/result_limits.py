@@ -36,6 +36,21 @@ def replace_nul(data: bytes) -> bytes:
     return _NUL.sub(rb"\1\\ufffd", data)
 
 
+def storable_args(args: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of a call as an event can hold them; None if it cannot.
+
+    Args:
+      args: the arguments; what JSON cannot carry becomes text.
+    """
+    try:
+        data = to_json(args, bytes_mode="base64", inf_nan_mode="null", serialize_unknown=True)
+    except ValueError:  # they contain themselves
+        return None
+    if is_too_deep(data):
+        return None
+    return from_json(replace_nul(data) if has_nul(data) else data)
+
+
 def without_nul(value: Any) -> Any:
     """Return a JSON value with U+FFFD for each NUL in its texts and keys."""
     data = to_json(value, inf_nan_mode="constants")

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from .. import types
 from ..events.event import Event
 from ..sessions.log.event_log import EventLog
-from ..sessions.log.resume import waits_for_answer
+from ..sessions.log.resume import agent_waits_for_answer
 from .agent_tool import AgentTool, text_of
 from .called_agent import WAITING, run_called_agent
 from .model_mistake import ModelMistake, read_reasons, wrong_arguments
@@ -45,8 +45,10 @@ class SingleTurnTool(AgentTool):
         if isinstance(told, ModelMistake):
             return told
         inner = await run_called_agent(self.agent, told, tool_context)
-        said = find_last_answer(inner.log, inner.isolation_scope or "")
-        if not is_answer(said) and waits_for_answer(inner.log, inner.invocation_id, inner.branch):
+        log, scope = inner.log, inner.isolation_scope
+        said = find_last_answer(log, scope or "")
+        waits = agent_waits_for_answer(log, inner.invocation_id, inner.branch, scope)
+        if waits and not is_answer(said):
             return WAITING
         if said is not None and said.content is None:
             return {

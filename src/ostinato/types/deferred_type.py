@@ -6,13 +6,20 @@ A content names forty types, and a conversation meets five; records declare fiel
 
 from typing import Annotated, Any, cast
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic import (
+    BaseModel,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema, to_json
 
 from ostinato._lazy import load
 
 _TYPES = "ostinato.types"
+_PACKAGE = "ostinato."
 
 
 def load_type(name: str, module: str = _TYPES) -> Any:
@@ -50,10 +57,19 @@ class DeferredType:
             return self.get_adapter().validate_json(to_json(value), context=info.context)
         return self.get_adapter().validate_python(value, context=info.context)
 
+    def serialize(self, value: Any, handler: SerializerFunctionWrapHandler) -> Any:
+        """Dump the fields that the type declares, also of an instance of a subclass."""
+        return handler(_narrow_record(value))
+
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.PlainValidatorFunctionSchema:
-        return core_schema.with_info_plain_validator_function(self.validate)
+        return core_schema.with_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.wrap_serializer_function_ser_schema(
+                self.serialize, schema=core_schema.any_schema(), when_used="unless-none"
+            ),
+        )
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -68,3 +84,22 @@ def deferred_type(name: str, module: str = _TYPES) -> Any:
     `if TYPE_CHECKING: from ... import X` / `else: X = deferred_type("X")`.
     """
     return cast(Any, Annotated[Any, DeferredType(name, module)])
+
+
+def _narrow_record(value: Any) -> Any:
+    """Return an object of a program's subclass as one of Ostinato's class, others unchanged.
+
+    pydantic does so by a field's class, which it does not know of a deferred type.
+    """
+    if not isinstance(value, BaseModel) or _is_own(type(value)):
+        return value
+    kind = next(filter(_is_own, type(value).__mro__), None)
+    if kind is None or not issubclass(kind, BaseModel):
+        return value
+    known = kind.model_fields.keys()
+    fields = {name: field for name, field in vars(value).items() if name in known}
+    return kind.model_construct(value.model_fields_set & known, **fields)
+
+
+def _is_own(kind: type) -> bool:
+    return kind.__module__.startswith(_PACKAGE)

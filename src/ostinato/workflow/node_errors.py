@@ -51,8 +51,21 @@ class ToolNotRunError(NodeError):
 
 
 class ToolInDoubtError(ToolNotRunError):
-    """The tool of a node was not run again: it is unknown whether it took effect before a crash,
-    and its policy or a person forbids a second run. The node is not retried.
+    """The tool of a node was not run again: it is unknown whether it took effect before a crash, a
+    time-out or a lost connection, and its policy or a person forbids a second run. The node is not
+    retried.
+    """
+
+
+class ToolOutcomeUnknownError(NodeError):
+    """The tool of a node sent a request that may have been carried out, and got no answer. The node
+    is retried: the tool's policy is to run again.
+    """
+
+
+class ToolUnreachableError(NodeError):
+    """The tool of a node was not run: its server could not be reached, or refused the caller. The
+    node is retried.
     """
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
@@ -92,6 +92,8 @@ class NodeRun:
         past = self.past
         if past is None or past.finished is None:
             return False
+        if past.said and past.has_new_answer:
+            return False  # its agent spoke before a result that it waits for came
         return past.closed or not (past.said and self.invocation.is_resumable)
 
     def begin_attempt(self, resume_inputs: dict[str, Any]) -> Context:
@@ -146,6 +148,15 @@ class NodeRun:
         journal, rows, self.rows = self.invocation.run_state.journal, self.rows, ()
         if journal is not None:
             journal.attach(event.id, rows)
+
+    def leave_effects(self) -> None:
+        """Let the next event of the run take the effects that wait for one of this cancelled node.
+
+        Its call stays in doubt.
+        """
+        journal, rows, self.rows = self.invocation.run_state.journal, self.rows, ()
+        if rows and journal is not None:
+            journal.add(row for row in rows if row.status == "effect")
 
     def last_event(self) -> Event | None:
         """Return the event of what is left to say when the node has ended."""
@@ -318,3 +329,11 @@ def _join_texts(event: Event) -> str:
 def plain_model(value: Any) -> Any:
     """Return a model as a dict, any other value unchanged."""
     return value.model_dump() if isinstance(value, BaseModel) else value
+
+
+def as_response(result: Any) -> dict[str, Any] | None:
+    """Return a tool's result as the response that an agent's model would read."""
+    plain: Any = plain_model(result)
+    if plain is None or isinstance(plain, dict):
+        return cast("dict[str, Any] | None", plain)
+    return {"result": plain}

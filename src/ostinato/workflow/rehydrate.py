@@ -8,10 +8,13 @@ very path holds its output, or a mark says that it ended without one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
-from ..events.request_input import REQUEST_INPUT
+from ..context.invocation import InvocationContext
+from ..events.event import NODE_CALL, Event, NodeInfo
+from ..events.pending import ENDED
+from ..events.request_input import DECLINED, REQUEST_INPUT
 from ..sessions.log.event_log import (
     TASK_END,
     EventLog,
@@ -19,11 +22,21 @@ from ..sessions.log.event_log import (
     is_task_of_graph,
 )
 from ..sessions.log.resume import is_last_word
+from ..sessions.log.word_readers import read_word_scopes
 from ..tools.json_fit import parse_answer
 from .node_errors import ToolInDoubtError
 from .stored_output import PLACES, from_json
 
 REQUEST_CREDENTIAL = "adk_request_credential"
+
+TOOL_ASKS = "ostinato:tool_asks"
+"""Key of the custom metadata of a question that the body of a node's tool asks. The value is True
+for a confirmation, and `QUESTION` for a question that can be declined."""
+
+QUESTION = "question"
+
+CUT = "ostinato:cut"
+"""Key of the custom metadata of an event: the call of a tool node that the end of a run cut."""
 
 CREDENTIAL_ID = "wf_auth:"
 """What the id of a node's request for a credential begins with; its path follows."""
@@ -57,6 +70,7 @@ class Request:
       answer: the answer.
       answered_at: index of the record that holds the answer; -1 without an answer.
       withdrawn: whether the run failed, so that no node waits for it any more.
+      can_decline: whether a tool asks, and takes `DECLINED` for an answer.
       task: whether it is a task that an agent works on, where `answered` says that it is the
         agent's turn.
     """
@@ -66,6 +80,7 @@ class Request:
         "answered",
         "answered_at",
         "call_id",
+        "can_decline",
         "own",
         "path",
         "schema",
@@ -75,9 +90,19 @@ class Request:
 
     def __init__(self, call_id: str, path: str, own: bool, schema: dict[str, Any] | None) -> None:
         self.call_id, self.path, self.own, self.schema = call_id, path, own, schema
-        self.answered = self.withdrawn = self.task = False
+        self.answered = self.withdrawn = self.task = self.can_decline = False
         self.answer: Any = None
         self.answered_at = -1
+
+    def parse_answer(self, response: dict[str, Any] | None) -> Any:
+        """Return the answer in a function response.
+
+        Raises:
+          ValueError: it does not fit the schema.
+        """
+        if self.can_decline and response in (DECLINED, {"result": DECLINED}):
+            return dict(DECLINED)
+        return parse_answer(response, self.schema)
 
 
 class PastRun:
@@ -93,7 +118,8 @@ class PastRun:
         event that the agent has ended comes after it.
       closed: whether that event is there.
       errors: how often it raised since it last asked for something or began.
-      doubts: how often its tool was not run again because its outcome is unknown.
+      doubts: how often the end of a run cut its tool's call, or the tool was not run again because
+        the outcome of its call is unknown.
     """
 
     __slots__ = (
@@ -206,6 +232,12 @@ class Past:
         self._take_effects(run, fields.get("actions") or {})
         if fields.get("longRunningToolIds"):
             self._take_requests(fields, path, above)
+        metadata: dict[str, Any] = fields.get("customMetadata") or {}
+        _take_call(run, index, metadata)
+        ended: list[str] = metadata.get(ENDED) or []
+        for call_id in ended:
+            if (request := self._asked.get(call_id)) is not None:
+                request.withdrawn = True  # its tool did not begin, so no result comes
         if record.scope is not None and is_task_of_graph(record.scope, path):
             self._take_task(record, path, above)
         if fields.get("errorCode") and "content" not in fields:
@@ -249,6 +281,8 @@ class Past:
             request = Request(
                 cast(str, call_id), path, own, args.get("response_schema") if asks else None
             )
+            metadata: dict[str, Any] = fields.get("customMetadata") or {}
+            request.can_decline = metadata.get(TOOL_ASKS) == QUESTION
             self._asked[request.call_id] = request
             for run in above:
                 run.requests[request.call_id] = request
@@ -267,17 +301,25 @@ class Past:
 
     def _take_message(self, index: int, record: EventRecord) -> None:
         """Take what the user said: answers, or words for a task."""
-        if record.scope in self._asked:
-            self._asked[record.scope].answered = True
+        for scope in read_word_scopes(record):
+            if scope in self._asked:
+                self._asked[scope].answered = True
         for response in record.event().get_function_responses() if record.responses else ():
             request = self._asked.get(response.id or "")
             if request is None or request.answered or request.withdrawn:
                 continue
             try:
-                request.answer = parse_answer(response.response, request.schema)
+                request.answer = request.parse_answer(response.response)
             except ValueError:  # by another program, which did not look; it is asked for again
                 continue
             request.answered, request.answered_at = True, index
+
+
+def _take_call(run: PastRun, index: int, metadata: dict[str, Any]) -> None:
+    """Note that a tool node has ended, even with None, or that its call was cut."""
+    if NODE_CALL in metadata and run.finished is None:
+        run.finished = float(index)
+    run.doubts += CUT in metadata
 
 
 def _list_ancestors(path: str) -> list[str]:
@@ -295,3 +337,42 @@ def _read_parts(fields: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _join_texts(fields: dict[str, Any]) -> str:
     return "".join(p["text"] for p in _read_parts(fields) if p.get("text") and not p.get("thought"))
+
+
+def make_cut_events(ctx: InvocationContext) -> Sequence[Event]:
+    """Return an event for each tool node whose call has begun and has no end in the log.
+
+    A later run of the invocation reads there that the outcome of the call is unknown.
+
+    Args:
+      ctx: the run, which ends now.
+    """
+    state, prefix = ctx.run_state, f"{ctx.invocation_id}:"
+    begun = {*state.started_call_ids, *state.doubtful_calls}
+    if state.journal is not None:
+        begun.update(state.journal.list_calls_in_doubt())
+    paths = sorted(one.removeprefix(prefix) for one in begun if one.startswith(prefix))
+    if not paths:
+        return ()
+    past = Past(ctx.invocation_id)
+    past.read_log(ctx.log)  # without the journal's marks, which end with the run
+    return [_make_event(ctx, path) for path in paths if not _has_ended(past, path)]
+
+
+def _has_ended(past: Past, path: str) -> bool:
+    """Return whether the log has the end of a run, or an open question of it."""
+    run = past.runs.get(path)
+    return run is not None and (run.finished is not None or bool(run.waiting))
+
+
+def _make_event(ctx: InvocationContext, path: str) -> Event:
+    above, _, name = path.rpartition("/")
+    author = above.rpartition("/")[2] or name
+    return Event(
+        author=author.partition("@")[0],
+        invocation_id=ctx.invocation_id,
+        branch=ctx.branch,
+        isolation_scope=ctx.isolation_scope,
+        node_info=NodeInfo(path=path),
+        custom_metadata={CUT: [f"{ctx.invocation_id}:{path}"]},
+    )

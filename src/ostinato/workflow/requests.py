@@ -11,7 +11,6 @@ from .. import types
 from ..errors import InvalidAnswerError, RequestWithdrawnError
 from ..events.request_input import REQUEST_INPUT
 from ..sessions.log.event_log import EventLog, EventRecord, visible_indexes
-from ..tools.json_fit import parse_answer
 from .node_credential import credential_in
 from .rehydrate import CREDENTIAL_ID, REQUEST_CREDENTIAL, Past, Request
 
@@ -52,7 +51,7 @@ def check_answers(log: EventLog, message: types.Content) -> None:
         if request.call_id.startswith(CREDENTIAL_ID):
             credential_in(response.response)
             continue
-        fault = _find_fault(response.response, request.schema)
+        fault = _find_fault(response.response, request)
         if fault:
             raise InvalidAnswerError(
                 f"The answer to request {request.call_id!r} of node {request.path} does not fit "
@@ -60,13 +59,13 @@ def check_answers(log: EventLog, message: types.Content) -> None:
             )
 
 
-def _find_fault(response: dict[str, Any] | None, schema: dict[str, Any] | None) -> str:
-    """Return why a response does not fit a schema; empty if it does.
+def _find_fault(response: dict[str, Any] | None, request: Request) -> str:
+    """Return why a response does not fit the schema of a request; empty if it does.
 
     The error is raised apart from this one: a server hides the text of an error's cause.
     """
     try:
-        parse_answer(response, schema)
+        request.parse_answer(response)
     except ValueError as error:
         return str(error) or "it is of another type"
     return ""

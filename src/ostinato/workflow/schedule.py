@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from .._aclosing import Aclosing
@@ -60,6 +60,8 @@ async def execute_node(run: NodeRun) -> AsyncGenerator[Event, None]:
             if not hasattr(error, "__notes__"):
                 error.add_note(f"Raised by workflow node {run.path} (attempt {run.attempt}).")
             yield _error_event(run, error)
+            for event in _close_cut_calls(run, error):
+                yield event
         config = run.node.retry_config
         is_final = config is None or isinstance(error, ToolNotRunError)
         pause = None if config is None or is_final else config.pause_after(run.attempt, error)
@@ -97,7 +99,7 @@ def _take_over(run: NodeRun) -> dict[str, Any] | None:
             run.output = next(iter(answers.values())) if len(answers) == 1 else answers
             run.has_output, run.route = True, past.route
             return None
-        if waiting and not past.has_turn and not _broke_off(run):
+        if waiting and not (past.has_turn or past.has_new_answer or _broke_off(run)):
             run.interrupts = waiting
             return None
     if waiting and _stays_waiting(run, past):
@@ -159,7 +161,7 @@ async def _run_events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]
         fitted = check_value(node_input, node.input_schema, f"The input of node {run.path}")
         node_input = plain_model(fitted) if isinstance(node_input, dict) else fitted
     items = node.run(ctx=ctx, node_input=node_input)
-    if node.timeout is not None:
+    if node.timeout is not None and not isinstance(node, ToolNode):  # it limits its call itself
         items = limit_time(items, node.timeout, node.name)
     asked = run.past.requests if run.past is not None else {}
     try:
@@ -174,6 +176,9 @@ async def _run_events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]
                 yield event
     except NodeInterruptedError:
         return
+    except (asyncio.CancelledError, GeneratorExit):
+        run.leave_effects()
+        raise
     except BaseExceptionGroup as group:
         if group.split(NodeInterruptedError)[1] is not None:
             raise
@@ -337,6 +342,17 @@ async def _run_alone(ctx: Context, node: Any, node_input: Any, run_id: str | Non
             "wait. Put it into a graph, or run it from a node."
         )
     return run.output
+
+
+def _close_cut_calls(run: NodeRun, error: Exception) -> Sequence[Event]:
+    """Return responses to the calls that the attempt's agents had open; their tools were cut off.
+
+    The model of the next attempt reads there that they may have taken effect.
+    """
+    close, log = run.invocation.services.close_cut_calls, run.invocation.log
+    if close is None or run.node.runs_graph or not (log.unanswered or log.has_long_running):
+        return ()
+    return close(run.invocation, error, run.path)
 
 
 def _error_event(run: NodeRun, error: Exception) -> Event:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from pydantic import SkipValidation
@@ -16,21 +18,47 @@ from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..durable.journal import count_attempts
-from ..errors import GraphError, NodeError
-from ..events.event import Event
-from ..events.request_input import REQUEST_INPUT, RequestInput
+from ..errors import GraphError, NodeError, ToolTimeoutError
+from ..events.event import EVENT_TEMPLATE, Event
+from ..events.node_call import record_node_call
+from ..events.pending import is_runtime_hint
+from ..events.request_input import DECLINED, REQUEST_INPUT, RequestInput, read_tool_question
+from ..events.tool_origin import OWN_TOOL, TOOL_ORIGINS, ToolOrigin, read_tool_origin
 from ..sessions.log.resume import RERUN
-from ..tools.base_tool import BaseTool
-from ..tools.call_doubt import UNKNOWN, note_effect, note_outcome, settle_doubt
+from ..tools.agent_tool import AgentTool
+from ..tools.base_tool import BaseTool, find_outside_origin
+from ..tools.call_doubt import (
+    UNKNOWN,
+    CallNotRun,
+    UnknownOutcome,
+    note_effect,
+    note_outcome,
+    settle_doubt,
+)
 from ..tools.function_tool import REJECTED
-from ..tools.result_limits import without_nul
-from .node_errors import ToolInDoubtError, ToolNotRunError
-from .node_run import Last, NodeRun, plain_model
+from ..tools.result_limits import storable_args, without_nul
+from .node_errors import (
+    NodeTimeoutError,
+    ToolInDoubtError,
+    ToolNotRunError,
+    ToolOutcomeUnknownError,
+    ToolUnreachableError,
+)
+from .node_run import Last, NodeRun, as_response, plain_model
+from .rehydrate import QUESTION, TOOL_ASKS
 from .stored_output import to_json
 
 _MAX_ARGS = 500  # characters of the arguments in a question
+_MOST_QUESTIONS = 5  # about one call, if its arguments change after each
 _FOR_PROGRAMS = "FunctionResponse"  # a hint with this word tells programs how to answer
 _NUMBER = re.compile(r"r?\d{1,9}")
+_CUT = (
+    "An attempt of this call was cut off, so it is unknown whether the call took effect. It was "
+    "not run again. Check what happened before you repeat it."
+)
+_GIVEN_UP = "It is unknown whether the call took effect. It was not run again."
+_DOUBTFUL = (NodeTimeoutError, ToolTimeoutError, ToolOutcomeUnknownError)
+"""Errors after which a call that has begun is in doubt."""
 _EDITABLE: dict[str, Any] = {
     "type": "object",
     "properties": {"confirmed": {"type": "boolean"}, "payload": {}},
@@ -48,7 +76,8 @@ class ToolNode(BaseNode):
       tool: the tool.
 
     Raises:
-      GraphError: `rerun_on_resume` is False; a person's answer would then be the output.
+      GraphError: `rerun_on_resume` is False; a person's answer would then be the output. Or the
+        tool is an AgentTool, whose agent can be a node itself.
     """
 
     rerun_on_resume: bool = True
@@ -56,6 +85,11 @@ class ToolNode(BaseNode):
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(**fields)
+        if isinstance(self.tool, AgentTool):
+            raise GraphError(
+                f"Node {self.name!r} is an AgentTool, which only a model can call: make its agent "
+                f"{self.tool.agent.name!r} itself the node."
+            )
         if not self.rerun_on_resume:
             raise GraphError(
                 f"Node {self.name!r} calls a tool and needs rerun_on_resume=True: it runs the tool "
@@ -64,11 +98,19 @@ class ToolNode(BaseNode):
 
     async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
         call = _make_call(ctx, self.tool, node_input)
-        await _check_policy(call)
         try:
-            result = await _run_call(call)
+            try:
+                result = await _run_in_time(call, self.timeout, self.name)
+            except _DOUBTFUL as error:
+                if not call.has_begun:
+                    raise
+                call.leave_in_doubt()
+                call = _make_call(ctx, self.tool, node_input)
+                result = await _settle_failure(call, error)
         except BaseException as raised:  # boundary: the next event says how the call ended
             is_error = isinstance(raised, Exception)
+            if not is_error and call.has_begun:
+                call.leave_in_doubt()
             call.keep_rows(None, is_open=is_error and not isinstance(raised, ToolNotRunError))
             raise
         question = call.take_question()
@@ -85,7 +127,7 @@ class ToolNode(BaseNode):
             )
         call.keep_rows(result, is_open=False)
         call.check_rejection(result)
-        yield Last(call.mark_rerun(result))
+        yield Last(call.make_event(result))
 
 
 @dataclass(slots=True)
@@ -101,8 +143,12 @@ class NodeCall:
       path: the path of the node.
       run: the node's run.
       question_id: id of the request that asks a person next.
-      is_in_doubt: whether the call began in a process that ended, and its policy has to decide.
+      decided_doubts: the doubts about the call that a person has decided, oldest first.
+      is_in_doubt: whether an attempt of the call was given up or its process ended, and the tool's
+        policy has to decide.
+      is_cut: whether that attempt was one of this run.
       is_answered: whether a person has decided on this doubt.
+      is_rejected: whether a person rejected the call when the runtime asked.
     """
 
     ctx: InvocationContext
@@ -113,8 +159,26 @@ class NodeCall:
     path: str
     run: NodeRun | None
     question_id: str
+    decided_doubts: list[str]
     is_in_doubt: bool
+    is_cut: bool
     is_answered: bool
+    is_rejected: bool
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether this attempt has begun, of a tool that may not simply run twice."""
+        return (self.call.id or "") in self.ctx.run_state.started_call_ids
+
+    def leave_in_doubt(self) -> None:
+        """Note that the outcome of this attempt is unknown, for the next attempt or process."""
+        state, call_id = self.ctx.run_state, self.call.id or ""
+        if state.journal is not None:
+            state.journal.leave_in_doubt(call_id, self.tool.name)
+        else:
+            decided = [int(one) for one in self.decided_doubts if one.isdigit()]
+            before = state.doubtful_calls.get(call_id, 0)
+            state.doubtful_calls[call_id] = max(before, *decided, 0) + 1
 
     def keep_rows(self, result: Any, *, is_open: bool) -> None:
         """Let the next event of the node take the journal's rows for the end of the tool's body.
@@ -123,15 +187,18 @@ class NodeCall:
           result: what the tool returned, for the effects ledger.
           is_open: whether the tool may run again, so that the call is not in doubt.
         """
-        journal = self.ctx.run_state.journal
+        state, call_id = self.ctx.run_state, self.call.id or ""
+        if is_open:
+            state.started_call_ids -= {call_id}
+        journal = state.journal
         if journal is None or self.run is None:
             return
-        rows = [*journal.take_effect(self.call.id, _as_response(result))]
+        rows = [*journal.take_effect(self.call.id, as_response(result))]
         if is_open:
-            rows += journal.end_attempt(self.call.id, self.tool.name)
+            rows += journal.end_attempt(call_id, self.tool.name)
         self.run.rows = [*self.run.rows, *rows]
 
-    def take_question(self) -> RequestInput | None:
+    def take_question(self) -> Event | None:
         """Return the question that the tool or its policy asks a person, or None."""
         actions = self.context.actions
         asked = actions.requested_tool_confirmations.pop(self.call.id or "", None)
@@ -139,17 +206,50 @@ class NodeCall:
             return None
         actions.skip_summarization = None
         payload: dict[str, Any] = {"tool": self.tool.name, "args": to_json(self.args)}
+        question = read_tool_question(asked)
+        if question is not None:
+            shown: dict[str, Any] = question["payload"] or {}
+            request = RequestInput(
+                interrupt_id=self.question_id,
+                message=question["message"],
+                payload={**payload, **shown},
+                response_schema=question["response_schema"],
+            )
+            event = self._make_question(request, asks=QUESTION)
+            event.actions.requested_tool_confirmations[self.call.id or ""] = asked
+            return event
         if asked.payload is not None:
             payload["payload"] = to_json(asked.payload)
         hint = "" if _FOR_PROGRAMS in asked.hint else asked.hint
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
-        if len(shown) > _MAX_ARGS:
-            shown = shown[:_MAX_ARGS] + "..."
-        return RequestInput(
+        args = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
+        if len(args) > _MAX_ARGS:
+            args = args[:_MAX_ARGS] + "..."
+        request = RequestInput(
             interrupt_id=self.question_id,
-            message=f"Run {self.tool.name}({shown})? {hint}".strip(),
+            message=f"Run {self.tool.name}({args})? {hint}".strip(),
             payload=payload,
             response_schema=bool if asked.payload is None else _EDITABLE,
+        )
+        is_runtime = is_runtime_hint(asked.hint, self.tool.name)
+        return self._make_question(request, asks=not is_runtime)
+
+    def _make_question(self, request: RequestInput, *, asks: bool | str) -> Event:
+        """Return the event of a question.
+
+        Args:
+          request: the question.
+          asks: what the event's metadata say under `TOOL_ASKS`; False if the runtime asks.
+        """
+        origin = find_outside_origin(self.tool, self.args)
+        metadata: dict[str, Any] = {}
+        if origin is not None:
+            metadata[TOOL_ORIGINS] = {self.call.id: origin.to_json()}
+        if asks:
+            metadata[TOOL_ASKS] = asks
+        return Event(
+            content=types.Content(role="model", parts=[request.part()]),
+            long_running_tool_ids={self.question_id},
+            custom_metadata=metadata or None,
         )
 
     def check_rejection(self, result: Any) -> None:
@@ -158,28 +258,41 @@ class NodeCall:
         if answer is None or answer.confirmed or not isinstance(result, dict):
             return
         if cast("dict[str, Any]", result).get("error") == REJECTED:
-            raise ToolNotRunError(
-                f"Tool {self.tool.name!r} of node {self.path} was not run: a person rejected the "
-                "call. To continue after a rejection, ask in a node before it and choose a route "
-                "by the answer."
+            self.ctx.run_state.started_call_ids -= {self.call.id or ""}
+            raise self.make_rejection_error()
+
+    def make_rejection_error(self) -> ToolNotRunError:
+        """Return the error of a call that a person rejected."""
+        return ToolNotRunError(
+            f"Tool {self.tool.name!r} of node {self.path} was not run: a person rejected the "
+            "call. To continue after a rejection, ask in a node before it and choose a route "
+            "by the answer."
+        )
+
+    def check_doubt(self, reason: str) -> None:
+        """Raise ToolInDoubtError if the tool of this call in doubt runs at most once.
+
+        Args:
+          reason: why it is in doubt, with its node.
+        """
+        if self.tool.in_doubt_check is None and self.tool.in_doubt == "at_most_once":
+            raise ToolInDoubtError(
+                f"{reason} To let the graph find out or ask a person, give the tool check=... or "
+                'in_doubt="ask".'
             )
 
-    def mark_rerun(self, result: Any) -> Any:
-        """Return the result; as an event that says so if the tool may have run twice."""
+    def make_event(self, result: Any) -> Event:
+        """Return the event with the result, which records the call and whether it may have run
+        twice. A tool without a result has an event, too: replay and evaluation read the call there.
+        """
+        event = result if isinstance(result, Event) else EVENT_TEMPLATE.create(output=result)
         call_id = self.call.id or ""
-        if call_id not in self.ctx.run_state.repeated_call_ids or result is None:
-            return result
-        event = result if isinstance(result, Event) else Event(output=result)
-        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [call_id]}
+        if call_id in self.ctx.run_state.repeated_call_ids and result is not None:
+            event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [call_id]}
+        args = storable_args(self.args)
+        if args is not None:
+            record_node_call(event, self.tool.name, args)
         return event
-
-
-def _as_response(result: Any) -> dict[str, Any] | None:
-    """Return a tool's result as the response that an agent's model would read."""
-    plain: Any = plain_model(result)
-    if plain is None or isinstance(plain, dict):
-        return cast("dict[str, Any] | None", plain)
-    return {"result": plain}
 
 
 def find_asking_call(question: types.FunctionCall) -> str:
@@ -204,6 +317,7 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
 
     Raises:
       NodeError: the input holds no arguments.
+      ToolNotRunError: a person approved another tool.
     """
     args = plain_model(node_input)
     if args is None:
@@ -216,59 +330,143 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
     arguments = dict(cast("Mapping[str, Any]", args))
     invocation = ctx.get_invocation_context()
     call_id = f"{invocation.invocation_id}:{ctx.node_path}"
+    has_begun = call_id in invocation.run_state.started_call_ids
+    invocation.run_state.started_call_ids.discard(call_id)  # those of this attempt
     doubt = "" if tool.repeatable else _find_doubt(ctx, call_id)
     asks = bool(doubt) and tool.in_doubt == "ask" and tool.in_doubt_check is None
-    # Each doubt has questions of its own: an old approval never answers a new doubt.
-    question_id = f"{call_id}:{doubt if asks else 0}"
-    answer, question_id = _find_answer(ctx.resume_inputs, question_id)
+    # Each doubt has questions of its own: an old approval never answers a new doubt. An answer to
+    # one counts, even if the tool's policy does not ask any more.
+    is_answered = bool(doubt) and f"{call_id}:{doubt}" in ctx.resume_inputs
+    decided = _list_decided_doubts(ctx.resume_inputs, call_id)
+    # What the tool asks in a run that a person allowed has the number of that doubt.
+    base = f"{call_id}:{doubt if asks or is_answered else (decided or [0])[-1]}"
+    answer, answered_id, question_id = _find_answer(ctx, base)
+    is_rejected = answer is not None and not answer.confirmed
+    question = invocation.log.find_call(answered_id) if answer is not None else None
+    if question is not None and not is_rejected:
+        asked = read_tool_origin(question.event(), call_id) or OWN_TOOL
+        _check_origin(tool, arguments, asked, ctx.node_path)
+        if not _was_shown(question.event(), answered_id, arguments):
+            _check_count(tool, question_id == f"{base}:{_MOST_QUESTIONS}", ctx.node_path)
+            answer, is_answered = None, False
+    if is_rejected:
+        is_rejected = question is None or not question.has_metadata(TOOL_ASKS)
     context = Context(
         invocation,
         event_actions=ctx.actions,
         function_call_id=call_id,
         tool_confirmation=answer,
     )
-    call = types.FunctionCall(id=call_id, name=tool.name, args=arguments)
-    is_answered = asks and answer is not None
     return NodeCall(
         invocation,
-        call,
+        types.FunctionCall(id=call_id, name=tool.name, args=arguments),
         tool,
         arguments,
         context,
         ctx.node_path,
         ctx.node_run,
         question_id,
+        decided,
         bool(doubt) and not is_answered,
+        has_begun,
         is_answered,
+        is_rejected,
     )
+
+
+def _check_origin(tool: BaseTool, args: dict[str, Any], asked: ToolOrigin, path: str) -> None:
+    """Check that a person was asked about the tool that the node has now.
+
+    Args:
+      tool: the tool.
+      args: the call's arguments.
+      asked: the origin of the tool that asked.
+      path: the node.
+
+    Raises:
+      ToolNotRunError: another tool asked.
+    """
+    now = find_outside_origin(tool, args) or OWN_TOOL
+    if asked.is_same_tool(now) and asked.place == now.place:
+        return
+    raise ToolNotRunError(
+        f"Tool {tool.name!r} of node {path} was not run: it is one of "
+        f"{now.source_text or 'the program'} now, and a person was asked about one of "
+        f"{asked.source_text or 'the program'}. Start a new invocation to ask anew."
+    )
+
+
+def _check_count(tool: BaseTool, is_last: bool, path: str) -> None:
+    """Refuse to ask about a call any more whose arguments change after each approval.
+
+    Raises:
+      ToolNotRunError: this was the last question.
+    """
+    if is_last:
+        raise ToolNotRunError(
+            f"Tool {tool.name!r} of node {path} was not run: its arguments differed after each of "
+            f"{_MOST_QUESTIONS} approvals. Let the node before it give the same output each time."
+        )
+
+
+def _was_shown(question: Event, question_id: str, args: dict[str, Any]) -> bool:
+    """Return whether a person was asked about the arguments that the tool gets now.
+
+    The input may have changed since: a plugin edited the event that the log has of it.
+    """
+    for call in question.get_function_calls():
+        payload: Any = (call.args or {}).get("payload")
+        if call.id == question_id and isinstance(payload, dict):
+            return cast("dict[str, Any]", payload).get("args") == to_json(args)
+    return False
 
 
 def _find_doubt(ctx: Context, call_id: str) -> str:
     """Return what tells a call's doubt from its earlier ones; '' if the call is not in doubt."""
     journal = ctx.get_invocation_context().run_state.journal
-    row = None if journal is None else journal.row(call_id)
+    row = None if journal is None else journal.earlier_row(call_id)
     if row is not None:
         attempts = count_attempts(row)
         return str(attempts) if attempts else ""
     run: NodeRun | None = ctx.node_run
     past = None if run is None else run.past
-    # A failed run has no journal any more, but its log says that the doubt was never resolved.
-    return f"r{past.doubts}" if past is not None and past.doubts else ""
+    # A run that ended early has no journal any more; its log says that the doubt was not resolved.
+    told = f"r{past.doubts}" if past is not None and past.doubts else ""
+    if journal is not None:
+        return told
+    given_up = ctx.get_invocation_context().run_state.doubtful_calls.get(call_id)
+    if given_up is not None:
+        return str(given_up)
+    decided = _list_decided_doubts(ctx.resume_inputs, call_id)
+    return told if told and told not in decided else (decided or [""])[-1]
 
 
-def _find_answer(inputs: Mapping[str, Any], base: str) -> tuple[ToolConfirmation | None, str]:
-    """Return the newest answer to the questions of a call, and the id of the next question."""
+def _list_decided_doubts(inputs: Mapping[str, Any], call_id: str) -> list[str]:
+    """Return the doubts about a call that a person has decided, oldest first."""
+    prefix = f"{call_id}:"
+    found = [key[len(prefix) :].partition(":")[0] for key in inputs if key.startswith(prefix)]
+    return [one for one in found if one != "0" and _NUMBER.fullmatch(one)]
+
+
+def _find_answer(ctx: Context, base: str) -> tuple[ToolConfirmation | None, str, str]:
+    """Return the newest answer to a call's questions, with its id, and the next question's id."""
     answer: ToolConfirmation | None = None
-    question_id, asked = base, 0
+    answered_id, question_id, asked = "", base, 0
+    log, inputs = ctx.get_invocation_context().log, ctx.resume_inputs
     while question_id in inputs:
         given: Any = inputs[question_id]
         fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {"confirmed": given}
-        answer = ToolConfirmation(
-            confirmed=fields.get("confirmed") is True, payload=fields.get("payload")
-        )
+        record = log.find_call(question_id)
+        metadata = (record.event().custom_metadata if record is not None else None) or {}
+        if metadata.get(TOOL_ASKS) == QUESTION:
+            answer = ToolConfirmation(confirmed=given != DECLINED, payload=cast("Any", given))
+        else:
+            answer = ToolConfirmation(
+                confirmed=fields.get("confirmed") is True, payload=fields.get("payload")
+            )
         asked += 1
-        question_id = f"{base}:{asked}"
-    return answer, question_id
+        answered_id, question_id = question_id, f"{base}:{asked}"
+    return answer, answered_id, question_id
 
 
 async def _check_policy(call: NodeCall) -> None:
@@ -281,10 +479,79 @@ async def _check_policy(call: NodeCall) -> None:
     if policy is None:
         return
     answer = await policy.check(
-        call.ctx, call.call, call.tool, call.args, call.context, can_ask=False
+        call.ctx,
+        call.call,
+        call.tool,
+        call.args,
+        call.context,
+        can_ask=False,
+        in_doubt=UNKNOWN if call.is_in_doubt else "",
     )
     if answer is not None:
         raise NodeError(f"Node {call.path} may not run: {answer['error']}")
+
+
+async def _run_in_time(call: NodeCall, seconds: float | None, name: str) -> Any:
+    """Run the tool within the node's time limit, if the app's policy allows the call.
+
+    Args:
+      call: the call.
+      seconds: the limit, or None.
+      name: the node.
+
+    Raises:
+      NodeTimeoutError: the call took longer.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await _pass_gate(call)
+    except Exception as error:  # boundary: of a tool whose time was over when it raised, too
+        if not limit.expired():
+            raise
+        raise NodeTimeoutError(node_name=name, timeout=seconds or 0.0) from error
+
+
+async def _pass_gate(call: NodeCall) -> Any:
+    gate = call.ctx.services.node_gate
+    if gate is not None:
+        run = partial(_check_and_run, call)
+        return await gate.run_call(call.tool, call.args, call.context, call.path, run)
+    if not call.is_rejected:
+        await _check_policy(call)
+    return await _run_call(call)
+
+
+async def _settle_failure(call: NodeCall, error: Exception) -> Any:
+    """Apply the tool's policy to a call whose outcome is unknown.
+
+    Args:
+      call: the call, which is in doubt now.
+      error: how its attempt ended.
+
+    Returns:
+      What the tool's `check` found; nothing if a person is asked.
+
+    Raises:
+      ToolInDoubtError: the tool may not run twice.
+      Exception: `error`; the node may be retried.
+    """
+    tool = call.tool
+    if tool.in_doubt == "rerun" and tool.in_doubt_check is None:
+        raise error
+    given = await settle_doubt(tool, call.args, call.context, None, True, call.path)
+    if given is None:
+        raise error
+    reason = str(error)
+    if not isinstance(error, ToolOutcomeUnknownError):
+        reason = f"Tool {tool.name!r} of node {call.path}: {reason} {_GIVEN_UP}"
+    call.check_doubt(reason)
+    return given
+
+
+async def _check_and_run(call: NodeCall) -> Any:
+    await _check_policy(call)
+    return await _run_call(call)
 
 
 async def _run_call(run: NodeCall) -> Any:
@@ -292,33 +559,37 @@ async def _run_call(run: NodeCall) -> Any:
 
     Raises:
       ToolInDoubtError: the outcome is unknown, and the tool may not run twice.
+      ToolNotRunError: a person rejected the call.
     """
-    tool, context, answer = run.tool, run.context, run.context.tool_confirmation
-    if run.is_answered and answer is not None and not answer.confirmed:
+    tool, context = run.tool, run.context
+    if run.is_answered and run.is_rejected:
         note_effect(context, tool, run.args, "rejected", run.path)
         raise ToolInDoubtError(
             f"Tool {tool.name!r} of node {run.path} was not run again: a person rejected a second "
             "run. It is unknown whether the first one took effect. Check what happened."
         )
+    if run.is_rejected:
+        raise run.make_rejection_error()
     given = await settle_doubt(tool, run.args, context, None, run.is_in_doubt, run.path)
     if given is not None:
-        if run.is_in_doubt and tool.in_doubt_check is None and tool.in_doubt == "at_most_once":
-            raise ToolInDoubtError(
-                f"Tool {tool.name!r} of node {run.path}: {UNKNOWN} To let the graph find out or "
-                'ask a person, give the tool check=... or in_doubt="ask".'
-            )
+        if run.is_in_doubt:
+            reason = _CUT if run.is_cut else UNKNOWN
+            run.check_doubt(f"Tool {tool.name!r} of node {run.path}: {reason}")
         return given
-    is_journalled = run.ctx.run_state.journal is not None and not tool.repeatable
-    if is_journalled and not tool.asks_first:  # a tool that asks first begins later
+    if not tool.repeatable and not tool.asks_first:  # a tool that asks first begins later
         await run.ctx.begin_call(run.call.id, tool.name)
     try:
         result = await tool.run_async(args=run.args, tool_context=context)
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {tool.name!r}")
-        note_outcome(run.ctx, run.call.id, "failed")
+        note_outcome(run.ctx, run.call.id, error)
         raise error from abort
-    except Exception:  # boundary: raised again; the effects ledger says that the tool failed
-        note_outcome(run.ctx, run.call.id, "failed")
+    except Exception as error:  # boundary: raised again; the effects ledger says that it failed
+        note_outcome(run.ctx, run.call.id, error)
         raise
-    note_outcome(run.ctx, run.call.id, "done")
+    note_outcome(run.ctx, run.call.id, result)
+    if isinstance(result, UnknownOutcome):
+        raise ToolOutcomeUnknownError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
+    if isinstance(result, CallNotRun):
+        raise ToolUnreachableError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
     return without_nul(result) if tool.has_outside_results else result

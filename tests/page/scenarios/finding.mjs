@@ -86,7 +86,7 @@ await scenario({ tolerated: LOST }, async ({ page, server, shown, shot, box, say
   await shown("one", { exact: true }).waitFor();
   await button("Stop").click();
   await button("Send").waitFor();
-  await shown("stopped; not in the log").waitFor();
+  await shown("cut off; not in the log").waitFor();
   await shown("one", { exact: true }).waitFor();
   await shot("stopped");
   await say("thanks");

@@ -112,4 +112,11 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, server, shot, say, 
   ]);
   await shown("checked drafted").waitFor();
   await shot("graph-dark");
+
+  // On a telephone each event's menu stays within reach.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const rights = () => page.locator(".card .menu > summary").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+  await becomes(async () => (await rights()).filter((right) => right > 390), []);
+  assert.ok((await rights()).length >= 3);
+  await shot("graph-narrow");
 });

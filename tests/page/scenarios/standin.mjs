@@ -46,4 +46,17 @@ await scenario({ before, home: "/page/#app=keyless", tolerated: ["500", "503"] }
   await page.reload();
   await page.locator(".card .error").waitFor();
   await becomes(() => shown("no shelf", { exact: false }).count(), 1);
+
+  // A telephone folds the notice to one line.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${new URL(page.url()).origin}/page/?narrow#app=keyless`);
+  await button("more").waitFor();
+  const height = () => notice.evaluate((one) => one.getBoundingClientRect().height);
+  const folded = await height();
+  assert.ok(folded < 50, `${folded}`);
+  await shot("folded");
+  await button("more").click();
+  await button("less").waitFor();
+  assert.ok((await height()) > folded);
+  await shot("unfolded");
 });

@@ -16,6 +16,12 @@ await scenario({ tolerated }, async ({ page, context, shown, shot, say, tab, qui
   const rows = page.locator("button.event");
   const retry = page.getByRole("complementary", { name: "Selected event" }).getByRole("tab", { name: "Retry" });
 
+  // The turn becomes a case without a terminal.
+  await rows.first().click();
+  await retry.click();
+  await button("Add as an evaluation case").click();
+  await page.getByText(/^It is the case what_is_the_weather/i).waitFor();
+
   // Another result of the tool; a second click does nothing.
   await rows.nth(2).click();
   await retry.click();

@@ -10,6 +10,10 @@ from typing import Any
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 
+from tests.support.prompt_uvicorn import make_uvicorn_prompt
+
+make_uvicorn_prompt()
+
 
 class Recorder:
     """ASGI middleware that notes the headers of requests, and refuses tokens.

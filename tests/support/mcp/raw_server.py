@@ -15,12 +15,14 @@ It starts in a few hundredths of a second, and it misbehaves as it is told:
     strict=yes|always   end at any request before the handshake, or at the handshake, too
     mute=yes        answer nothing at all
     pid=FILE        write the process id
+    helper=FILE     start a process that ends only if it is ended, and write its process id
     asked=FILE      append each request's method
 """
 
 import json
 import os
 import signal
+import subprocess
 import sys
 
 OPTIONS = dict(word.split("=", 1) for word in sys.argv[1:])
@@ -118,9 +120,17 @@ def answer(message: dict) -> dict | None:
     raise LookupError(method)
 
 
-def main() -> None:
+def note_processes() -> None:
     if "pid" in OPTIONS:
         append("pid", str(os.getpid()))
+    if "helper" in OPTIONS:
+        words = [sys.executable, "-c", "import signal; signal.alarm(60); signal.pause()"]
+        null = subprocess.DEVNULL
+        append("helper", str(subprocess.Popen(words, stdin=null, stdout=null, stderr=null).pid))
+
+
+def main() -> None:
+    note_processes()
     batch, waiting = int(OPTIONS.get("reverse", 0)), []
     for line in sys.stdin.buffer:
         message = json.loads(line)

@@ -110,7 +110,7 @@ async def test_parts_of_an_answer_come_when_they_are_wanted(far: Served) -> None
     await session.runner.close()
 
 
-@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("streaming", [pytest.param(False, marks=pytest.mark.long), True])
 async def test_an_approval_is_asked_for_here_and_given_there(far: Served, streaming: bool) -> None:
     session = near(far)
     (asks,) = await session.ask("pay", streaming=streaming)

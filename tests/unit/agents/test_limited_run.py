@@ -17,9 +17,10 @@ from ostinato.events import Event
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_response import LlmResponse
 from ostinato.runners import InMemoryRunner
-from ostinato.testing import final_text
+from ostinato.testing import FunctionModel, call, final_text
 from ostinato.tools import AgentTool
-from ostinato.workflow import START, NodeTimeoutError, RetryConfig, Workflow
+from ostinato.workflow import START, FunctionNode, NodeTimeoutError, RetryConfig, Workflow
+from ostinato.workflow.node_errors import DynamicNodeFailError
 from tests.support.optionals import parts_of, present
 
 TWICE = RetryConfig(max_attempts=2, initial_delay=0)
@@ -189,3 +190,78 @@ async def test_guardrails_of_the_app_hold_for_the_second_attempt() -> None:
     root = agent(model, retry_config=TWICE)
     await run(root, output_guardrails=[check])
     assert checked == ["Hello."]
+
+
+class Counter:
+    """A tool that hangs in its first call.
+
+    Attributes:
+      calls: how often it was called.
+      told: what the model was told of its calls, in its last request.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.told: list[Any] = []
+
+    async def pay(self) -> str:
+        self.calls += 1
+        if self.calls == 1:
+            await asyncio.Event().wait()
+        return "paid"
+
+    def model(self, request: Any) -> Any:
+        parts = [part for content in request.contents for part in content.parts or ()]
+        self.told = [one.function_response.response for one in parts if one.function_response]
+        return "Done." if self.told else call("pay")
+
+
+CUT = {
+    "error": "NodeTimeoutError: Node 'clerk' timed out after 0.05 seconds. The call was cancelled "
+    "before it finished; its outcome is unknown."
+}
+
+
+@pytest.mark.parametrize("place", [as_root, in_shell, in_graph])
+async def test_the_model_is_told_that_the_outcome_of_a_call_that_a_limit_cut_is_unknown(
+    place: Any,
+) -> None:
+    tool = Counter()
+    one = LlmAgent(name="clerk", model=FunctionModel(tool.model), tools=[tool.pay], timeout=0.05)
+    runner = InMemoryRunner(app=App(name="limits", root_agent=place(one)))
+    runner.auto_create_session = True
+    with pytest.raises(NodeTimeoutError):
+        async for _ in runner.run_async(**WHO, new_message="Hi"):
+            pass
+    session = present(await runner.session_service.get_session(app_name="limits", **WHO))
+    answers = [one.response for event in session.events for one in event.get_function_responses()]
+    assert answers == [CUT] and tool.calls == 1
+
+
+async def test_the_next_attempt_of_a_node_is_told_that_a_call_was_cut() -> None:
+    tool = Counter()
+    one = LlmAgent(
+        name="clerk",
+        model=FunctionModel(tool.model),
+        tools=[tool.pay],
+        timeout=0.05,
+        retry_config=TWICE,
+    )
+    events = await run(in_graph(one))
+    assert final_text(events) == "Done." and tool.calls == 1 and tool.told == [CUT]
+
+
+async def test_a_call_is_closed_if_the_node_around_its_agent_handles_the_error() -> None:
+    tool = Counter()
+    one = LlmAgent(name="clerk", model=FunctionModel(tool.model), tools=[tool.pay], timeout=0.05)
+
+    async def careful(node_input: Any, ctx: Any) -> str:
+        try:
+            return await ctx.run_node(one, "Pay")
+        except DynamicNodeFailError:
+            return "later"
+
+    step = FunctionNode(func=careful, rerun_on_resume=True)
+    events = await run(Workflow(name="graph", edges=[(START, step)]))
+    answers = [one.response for event in events for one in event.get_function_responses()]
+    assert answers == [CUT] and events[-1].output == "later"

@@ -292,6 +292,7 @@ def answer(process: subprocess.Popen[str], say: str = "") -> Any:
     return json.loads(out)
 
 
+@pytest.mark.long
 def test_threads_of_several_processes_each_get_every_version_once(tmp_path: Path) -> None:
     processes = [child(WRITER, tmp_path, f"p{n}") for n in range(3)]
     for process in processes:
@@ -325,6 +326,7 @@ def test_a_full_disk_keeps_what_there_is_and_says_so(tmp_path: Path) -> None:
     assert (before, number, staged) == ("before", 1, [])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="limits and modes of POSIX")
 def test_a_read_only_folder_can_be_read_and_says_so_when_written() -> None:
     with tempfile.TemporaryDirectory() as root:  # pytest's own folders are closed to other users

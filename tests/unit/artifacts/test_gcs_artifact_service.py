@@ -179,6 +179,7 @@ async def test_the_event_loop_is_never_held_up(bucket: FakeBucket) -> None:
     assert len(bucket.requests) > 8
 
 
+@pytest.mark.long
 def test_threads_with_loops_of_their_own_share_a_service(bucket: FakeBucket) -> None:
     service, saved = gcs_service(bucket), list[tuple[int, str]]()
 

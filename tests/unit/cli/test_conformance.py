@@ -115,7 +115,11 @@ def test_bad_cases_end_with_2(
     ("text", "message"),
     [
         (None, "spec.yaml cannot be read: Is a directory"),
-        ("description: " + "[" * 5_000, "spec.yaml is nested too deeply"),
+        pytest.param(
+            "description: " + "[" * 5_000,
+            "spec.yaml is nested too deeply",
+            marks=pytest.mark.long,
+        ),
         ("description: " + "9" * 6000, "spec.yaml: Exceeds the limit"),
     ],
 )
@@ -128,3 +132,28 @@ def test_a_case_that_cannot_be_read_is_named(
     spec.mkdir() if text is None else spec.write_text(text)
     assert main(["conformance", "record", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+FLOW = """
+from ostinato.workflow import START, Workflow
+
+
+def receipt(node_input):
+    return "{result}"
+
+
+root_agent = Workflow(name="flow", edges=[(START, receipt)])
+"""
+
+
+def test_a_changed_output_of_a_workflow_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = write(tmp_path, "conform_flow")
+    (tmp_path / "conform_flow" / "agent.py").write_text(FLOW.format(result="Paid."))
+    assert main(["conformance", "record", *words]) == 0
+    assert main(["conformance", "test", *words]) == 0
+    move_recording(tmp_path, "conform_other_flow")
+    (tmp_path / "conform_other_flow" / "agent.py").write_text(FLOW.format(result="Not paid."))
+    assert main(["conformance", "test", *words]) == 1
+    assert "Not paid." in capsys.readouterr().out

@@ -122,6 +122,7 @@ def test_the_files_as_they_are_now_are_the_head_of_an_open_range(
     assert "+Serve now." in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_an_eval_set_that_is_gone_could_not_run(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,6 +132,22 @@ def test_an_eval_set_that_is_gone_could_not_run(
     shown = capsys.readouterr()
     assert "Eval sets that are gone, and did not run: `s.evalset.json`." in shown.out
     assert "shop_diffed/s.evalset.json. Restore them" in shown.err
+    assert main([*words, "--no-eval"]) == 0
+
+
+@pytest.mark.long
+def test_a_case_that_is_gone_or_has_another_id_could_not_run(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (case,) = CASE["eval_cases"]
+    cases = [{**case, "eval_id": "renamed"}, {**case, "eval_id": "new"}]
+    (repository.agent / "s.evalset.json").write_text(json.dumps({**CASE, "eval_cases": cases}))
+    words = ["diff", "main..", str(repository.agent)]
+    assert main(words) == 2
+    shown = capsys.readouterr()
+    assert "- `s: greets`" in shown.out
+    assert "Cases of main are gone" in shown.err
+    assert "shop_diffed: s: greets" in shown.err
     assert main([*words, "--no-eval"]) == 0
 
 

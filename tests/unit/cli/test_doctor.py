@@ -30,12 +30,14 @@ def test_the_report(ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch) -> None
     assert [p.name for p in Path().iterdir()] == [".env"]
 
 
+@pytest.mark.long
 def test_a_store_that_cannot_be_used_fails_the_command(ostinato: Ostinato) -> None:
     done = ostinato("doctor", "--db", "ann:geheim@127.0.0.1/db")
     assert done.code == 1
     assert "without a scheme" in " ".join(done.out.split()) and "geheim" not in done.out + done.err
 
 
+@pytest.mark.long
 def test_a_missing_package_comes_with_its_install_line(
     ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch
 ) -> None:

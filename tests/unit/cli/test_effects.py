@@ -69,6 +69,15 @@ def test_verify_names_what_is_missing(desk: Ostinato) -> None:
     assert "row 1 is damaged" in desk("effects", "first").out
 
 
+def test_verify_accepts_deleted_sessions(desk: Ostinato) -> None:
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    assert desk("sessions", "delete", "first", "--yes").code == 0
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "say --erased-ok" in done.err) == (1, True)
+    done = desk("effects", "verify", "--against", "heads.json", "--erased-ok")
+    assert (done.code, "erased session 'desk/user/first'" in done.out) == (0, True)
+
+
 def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> None:
     assert desk("effects", "verify", "--save", "heads.json").code == 0
     spans = {"desk/user/first": [1, 1], "desk/user/second": [1, 1]}
@@ -91,6 +100,7 @@ def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> 
         assert (done.code, "was not written by" in done.err) == (2, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["{}", '{"heads": {}, "spans": {}}', EMPTY.replace("0", "2")])
 def test_a_baseline_that_names_nothing_is_refused(desk: Ostinato, text: str) -> None:
     Path("heads.json").write_text(text)
@@ -115,6 +125,50 @@ def test_a_damaged_row_ends_no_command(desk: Ostinato) -> None:
     change_row("finished = ?, data = cast(data || ? as text)", 2**63 - 1, b"\xff")
     assert "row 1 is damaged" in desk("effects").out
     assert "row 1: is damaged" in desk("effects", "verify").out
+
+
+def test_a_damaged_mark_is_named(desk: Ostinato) -> None:
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    change_ledger("INSERT INTO ostinato_effect_marks VALUES(1, 'x', 'y', x'00')")
+    for options in ((), ("--against", "heads.json")):
+        done = desk("effects", "verify", *options)
+        assert done.code == 1
+        assert "session 'desk/user/first': its mark of pruning is damaged" in done.out
+
+
+def test_rows_of_no_session_are_counted(desk: Ostinato) -> None:
+    change_ledger(
+        "INSERT INTO ostinato_effects SELECT 77, n, 5, data, hash FROM ostinato_effects LIMIT 1"
+    )
+    assert desk("effects", "verify", "--save", "heads.json").code == 1
+    done = desk("effects", "verify")
+    assert "1 rows and marks of sessions that the store does not hold" in done.out
+    assert "session number 77, which the store does not hold: 1 rows and 0 marks" in done.out
+
+
+def test_a_chained_store_wants_hashes(desk: Ostinato) -> None:
+    db = f"sqlite:///{Path('.ostinato/sessions.db').absolute()}?effects=chained"
+    done = desk("effects", "verify", "--db", db)
+    assert (done.code, "row 1: has no hash, and this store keeps a chain" in done.out) == (1, True)
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    desk("run", "desk", "milk", "--session", "third", "--db", db)
+    done = desk("effects", "verify", "--db", db, "--against", "heads.json")
+    assert (done.code, "2 rows have no hash" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize("table", ["ostinato_effects", "ostinato_effect_marks"])
+def test_a_ledger_that_is_gone_is_told(desk: Ostinato, table: str) -> None:
+    change_ledger(f"DROP TABLE {table}")
+    done = desk("effects", "verify")
+    assert (done.code, done.err.startswith("error: The effects ledger of")) == (1, True)
+    assert f"is gone: The session store 'sessions.db' failed: no such table: {table}" in done.err
+
+
+def change_ledger(statement: str) -> None:
+    """Change the ledger by hand."""
+    with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
+        db.execute(statement)
+        db.commit()
 
 
 def change_row(change: str, *values: Any) -> None:
@@ -145,6 +199,7 @@ def test_options_and_files_that_fit_nothing_are_refused(desk: Ostinato) -> None:
     assert "2 effects" in desk("effects", "verify").out
 
 
+@pytest.mark.long
 def test_verify_names_what_was_pruned_since(desk: Ostinato) -> None:
     assert desk("effects", "verify", "--save", "heads.json").code == 0
     assert desk("effects", "prune", "--older-than", "0s").code == 0
@@ -155,6 +210,7 @@ def test_verify_names_what_was_pruned_since(desk: Ostinato) -> None:
     assert (done.code, "rows 1 to 1" in done.out) == (0, True)
 
 
+@pytest.mark.long
 def test_a_url_chooses_how_the_ledger_is_kept(desk: Ostinato) -> None:
     url = "sqlite:///.ostinato/sessions.db"
     desk("run", "desk", "milk", "--session", "third", "--db", f"{url}?effects=chained")

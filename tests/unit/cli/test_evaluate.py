@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ostinato.cli import evaluate
+from ostinato.cli.cli_error import CliError
 from ostinato.cli.cli_eval import (
     get_default_metric_info,
     get_eval_sets_manager,
@@ -160,6 +161,19 @@ def test_a_baseline_is_compared(shop: Path, capsys: Any) -> None:
     options = ["--baseline", str(before), "--fail-on", "worse>0"]
     assert main(["eval", str(shop), "good", *options]) == 1
     assert "1 worse" in capsys.readouterr().out
+
+
+def test_a_case_of_the_baseline_that_did_not_run_breaks_the_gate_gone(
+    shop: Path, capsys: Any
+) -> None:
+    assert main(["eval", str(shop), "good"]) == 0
+    (before,) = (shop / ".adk" / "eval_history").iterdir()
+    write_set(shop / "good.evalset.json", case("a", "hi", "hi"))
+    options = ["eval", str(shop), "good", "--baseline", str(before), "--fail-on"]
+    assert main([*options, "worse>0"]) == 0
+    assert "not run, but in the baseline: good: b" in capsys.readouterr().out
+    assert main([*options, "worse>0,gone>0"]) == 1
+    assert "gone is 1 (gone>0 fails)" in capsys.readouterr().out
 
 
 def test_a_set_for_another_app_is_pointed_out(shop: Path, capsys: Any) -> None:
@@ -411,6 +425,10 @@ def test_eval_sets_are_created_and_filled(shop: Path, tmp_path: Path, capsys: An
 def test_sets_and_cases_are_parsed(tmp_path: Path) -> None:
     odd = tmp_path / "a:b.json"
     odd.write_text("{}")
+    for text in ("one:", "one: ,"):
+        with pytest.raises(CliError, match="names no case behind the colon") as refused:
+            parse_and_get_evals_to_run([text])
+        assert refused.value.code == 2
     found = parse_and_get_evals_to_run(["one:a, b", "two", "one:c", str(odd)])
     assert found == {"one": ["a", "b", "c"], "two": [], str(odd): []}
 

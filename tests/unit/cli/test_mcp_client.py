@@ -91,6 +91,7 @@ def test_call_says_that_it_may_have_taken_effect(capsys: pytest.CaptureFixture[s
     assert error.count("may have taken effect") == 1 and "Traceback" not in error
 
 
+@pytest.mark.long
 def test_call_that_asks_the_user_says_so(capsys: pytest.CaptureFixture[str]):
     assert main(["mcp", "call", "order", "--", sys.executable, "-c", ASKING]) == 1
     assert "asks the user a question before it runs order" in capsys.readouterr().err
@@ -107,10 +108,13 @@ def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]):
 def test_server_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / ".mcp.json"
     server = {"command": SERVER[1], "args": SERVER[2:]}
-    file.write_text(json.dumps({"mcpServers": {"raw": server}}))
+    other = {"url": "https://a.example", "headers": {"x": "${TOKEN}"}}  # which is not read here
+    file.write_text(json.dumps({"mcpServers": {"raw": server, "other": other}}))
     assert main(["mcp", "list", "--file", str(file), "--server", "raw"]) == 0
     assert "tool      pay (once)" in capsys.readouterr().out
     assert main(["mcp", "list", "--file", str(file), "--server", "other"]) == 2
+    assert "server 'other'" in capsys.readouterr().err
+    assert main(["mcp", "list", "--file", str(file), "--server", "none"]) == 2
 
 
 def test_a_folder_still_offers_its_agents():

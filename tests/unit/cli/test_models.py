@@ -74,6 +74,7 @@ def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scripted, "supported_models", classmethod(lambda cls: ["mine-.*"]))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("packaged")
 def test_models_of_other_packages_are_listed(ostinato: Ostinato) -> None:
     lines = ostinato("models").out.splitlines()

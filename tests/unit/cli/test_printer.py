@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
+from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.cli.call_view import call_lines
 from ostinato.cli.interactive import event_line
 from ostinato.cli.printer import Printer
+from ostinato.cli.question_view import question_lines
 from ostinato.cli.screen import Screen
 from ostinato.cli.shorten import block, call_text, cut, result_text, safe
 from ostinato.cli.shown import Tally
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.events.pending import pending_calls
+from ostinato.events.request_input import REQUEST_INPUT, TOOL_QUESTION
 from ostinato.events.tool_origin import TOOL_ORIGINS
 from ostinato.events.tool_progress import ToolProgress, make_progress_event
 from ostinato.hosting.stand_in import stand_in_line
@@ -154,6 +157,23 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     )
     assert not set(out) & {"\x1b", "\x07", "\u202e"}
     assert safe("a\r\nb\tc\ud800") == "a\nb\tc\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize("mark", [*"\u061c\u200b\u200e\u200f\u202e\u2060\u3164\ufeff\x1b"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_hidden_characters_of_an_answer_do_not_reach_the_terminal(
+    mark: str, streamed: bool
+) -> None:
+    answer = f"pay{mark}ment"
+    pieces = [text(one, partial=True) for one in ("pay", mark, "ment")] if streamed else []
+    assert "pay\N{REPLACEMENT CHARACTER}ment" in shown(*pieces, text(answer))
+
+
+def test_characters_that_join_others_reach_the_terminal() -> None:
+    family = (
+        "\U0001f469\u200d\U0001f467 \u2764\ufe0f \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    )
+    assert family in shown(text(family))
 
 
 def test_event_lines() -> None:
@@ -312,6 +332,26 @@ def test_approval_says_where_the_tool_comes_from() -> None:
     (waiting,) = pending_calls([calling("x" * 500 + "\u202e")])
     (_, (text, _), _) = call_lines(waiting, 80)[0][1]
     assert len(text) < 80 and "\u202e" not in text
+
+
+def test_a_question_says_which_tool_of_which_server_asks() -> None:
+    event = calling("files", operation="drop_table")
+    call: Any = event.get_function_calls()[1]
+    call.name, call.args = REQUEST_INPUT, {"functionCallId": "c1", "message": "Really?"}
+    (waiting,) = pending_calls([event])
+    origin, question = question_lines(waiting, 100)
+    assert origin[1] == ("MCP server files, drop_table", "yellow")
+    assert question[1] == "Really?"
+
+
+def test_a_call_whose_tool_asks_waits_for_an_answer() -> None:
+    for payload, wanted in (({TOOL_QUESTION: {}}, "an answer"), (None, "approval")):
+        result: dict[str, Any] = {"id": "c1", "name": "drop", "response": {"error": "asked"}}
+        asked = {"c1": ToolConfirmation(payload=payload)}
+        actions = EventActions(requested_tool_confirmations=asked)
+        assert f"waits for {wanted}" in shown(
+            said("a", {"function_response": result}, actions=actions)
+        )
 
 
 def test_progress_of_a_call_is_a_line_for_each_tenth_and_message() -> None:

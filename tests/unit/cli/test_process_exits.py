@@ -197,6 +197,46 @@ def test_an_agent_cannot_end_another_command(
     assert f"before `ostinato {command}` had a verdict" in capsys.readouterr().err
 
 
+def run_without_reader(words: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a command whose output nobody reads, as in `ostinato eval my_agent | true`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "ostinato", *words],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", ["test", "prove", "docs"])
+def test_a_closed_pipe_ends_a_command_quietly(command: str, tmp_path: Path, store: str) -> None:
+    folder = write_agent(tmp_path / f"unread_{command}")
+    words = (
+        ["docs", "SessionBusyError"] if command == "docs" else list_words(command, folder, store)
+    )
+    done = run_without_reader(words)
+    assert (done.returncode, done.stderr.decode()) == (141, "")
+
+
+@pytest.mark.long
+def test_a_closed_pipe_keeps_results_and_reports(tmp_path: Path, store: str) -> None:
+    folder = write_agent(tmp_path / "unread")
+    junit, report = tmp_path / "eval.xml", tmp_path / "replay.json"
+    words = ["eval", str(folder), "--parallelism", "1", "--junit", str(junit)]
+    done = run_without_reader(words)
+    assert (done.returncode, done.stderr.decode()) == (141, "")
+    assert len([*(folder / ".adk" / "eval_history").iterdir()]) == 1
+    assert "first" in junit.read_text()
+    done = run_without_reader([*list_words("replay", folder, store), "--json", str(report)])
+    assert (done.returncode, done.stderr.decode()) == (141, "")
+    assert json.loads(report.read_text())["totals"]["replayed"] == 1
+
+
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "OddExit('enough')"])
 @pytest.mark.parametrize("command", ["eval", "replay", "test", "conformance"])
 def test_an_agent_that_exits_fails_what_it_runs(

@@ -76,6 +76,7 @@ def test_an_answer_with_fields_is_edited_as_json(monkeypatch: pytest.MonkeyPatch
     assert "got {'city': 'Rome', 'nights': 1}" in screen
 
 
+@pytest.mark.long
 def test_words_at_the_prompt_answer_the_question_that_was_left_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -88,6 +89,7 @@ def test_words_at_the_prompt_answer_the_question_that_was_left_open(
     assert screen.count('asks "What about allow?"') == 1, "the graph began once"
 
 
+@pytest.mark.long
 def test_a_person_chooses_which_of_two_questions_the_words_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -119,6 +121,8 @@ def test_words_without_a_terminal_do_not_choose_between_questions(ostinato: Osti
 
 
 def test_all_that_waits_is_listed_and_answered_once(ostinato: Ostinato) -> None:
+    assert "The first `ostinato run` creates it" in ostinato("approvals", "desk").err
+    ostinato("run", "desk", "plain", "--session", "zero")
     assert "No calls are waiting." in ostinato("approvals", "desk").out
     ostinato("run", "desk", "number one", "--session", "first")
     ostinato("run", "desk", "allow", "--session", "second", "--user", "ann")

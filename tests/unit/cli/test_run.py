@@ -320,7 +320,14 @@ def test_resume_goes_on_where_a_run_was_cut_off(make_agent: MakeAgent, ostinato:
 
 def test_nothing_to_go_on_with(make_agent: MakeAgent, ostinato: Ostinato) -> None:
     make_agent(ONE)
-    for option in (("--resume",), ("--approve", "x"), ("--answer", "x", "1")):
+    options = (("--resume",), ("--approve", "x"), ("--answer", "x", "1"))
+    for option in options:
+        done = ostinato("run", "desk", *option)
+        assert done.code == 2
+        assert "There are no sessions: the file .ostinato/sessions.db does not exist" in done.err
+    assert not Path(".ostinato").exists()
+    ostinato("run", "desk", "Hi", "--user", "other")
+    for option in options:
         done = ostinato("run", "desk", *option)
         assert done.code == 1
         assert "There is no session of 'desk'" in done.err

@@ -158,3 +158,79 @@ def test_a_file_that_cannot_be_read_is_named(
     file.mkdir() if text is None else file.write_text(text)
     assert main(["test", str(tmp_path / "unreadable")]) == 2
     assert message in capsys.readouterr().err
+
+
+WORKFLOW = """
+from ostinato import Event
+from ostinato.tools import FunctionTool
+from ostinato.workflow import START, Workflow
+
+
+def amount(node_input):
+    return {{"amount": 3}}
+
+
+def pay(amount: int) -> dict:
+    return {{"paid": amount}}
+
+
+def receipt(node_input):
+    return {result}
+
+
+root_agent = Workflow(
+    name="flow", edges=[(START, amount, FunctionTool(pay, require_confirmation=True), receipt)]
+)
+"""
+MESSAGE = "Event(content={'role': 'model', 'parts': [{'text': 'Paid.'}]}, output='ok')"
+
+
+def write_workflow(folder: Path, result: str, recorded: Any) -> Path:
+    """Write a workflow with its session: a message, then the approval of the question."""
+    file = write(folder, recorded)
+    (folder / "agent.py").write_text(WORKFLOW.format(result=result))
+    return file
+
+
+def record_workflow(folder: Path, result: str) -> Any:
+    file = write_workflow(folder, result, {"events": [event("user", {"text": "go"}, role="user")]})
+    assert main(["test", str(folder), "--rebuild"]) == 0
+    session = json.loads(file.read_text())
+    asked = next(
+        part["functionCall"]
+        for one in session["events"]
+        for part in (one.get("content") or {}).get("parts") or ()
+        if "functionCall" in part
+    )
+    answer = {"id": asked["id"], "name": asked["name"], "response": {"result": True}}
+    session["events"].append(event("user", {"functionResponse": answer}, role="user"))
+    file.write_text(json.dumps(session))
+    assert main(["test", str(folder), "--rebuild"]) == 0
+    return json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("result", ["'Paid.'", MESSAGE, "None", "0"])
+def test_a_workflow_that_asks_passes_unchanged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], result: str
+) -> None:
+    record_workflow(tmp_path / "tested_flow", result)
+    assert main(["test", str(tmp_path)]) == 0, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("'Paid.'", "'Not paid.'"),
+        ("'Paid.'", "None"),
+        ("'Paid.'", "''"),
+        ("None", "0"),
+        (MESSAGE, MESSAGE.replace("'ok'", "'bad'")),
+    ],
+)
+def test_a_changed_output_of_the_last_node_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, after: str
+) -> None:
+    session = record_workflow(tmp_path / "before" / "tested_old", before)
+    write_workflow(tmp_path / "after" / "tested_new", after, session)
+    assert main(["test", str(tmp_path / "after")]) == 1
+    assert "output" in capsys.readouterr().out

@@ -194,6 +194,7 @@ def test_a_database_beside_which_nothing_can_be_kept_is_named(
 ) -> None:
     make_agent(DESK)
     (tmp_path / "artifacts").write_text("no folder")
+    (tmp_path / "x.db").touch()
     command, *message = words
     done = ostinato(command, "desk", *message, "--db", str(tmp_path / "x.db"))
     assert done.code and f"beside the database {tmp_path / 'x.db'}: " in done.err
@@ -320,3 +321,42 @@ def test_serve_ends_if_its_database_server_cannot_be_reached(
     assert done.code == 1
     assert "cannot be reached" in done.err and "geheim" not in done.err + done.out
     assert "Serving on" not in done.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["approvals", "desk"],
+        ["approvals", "desk", "--approve", "c"],
+        ["run", "desk", "--session", "s", "--approve", "c"],
+        ["run", "desk", "--resume"],
+        ["sessions", "list"],
+        ["effects", "verify"],
+        ["erase", "ann", "--yes"],
+        ["trace", "s"],
+        ["replay", "desk"],
+        ["policy", "dry-run", "policy.yaml"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_needs_a_store_makes_none(
+    make_agent: MakeAgent, ostinato: Ostinato, command: list[str]
+) -> None:
+    make_agent(DESK)
+    Path("policy.yaml").write_text("version: 1\nrules: []\n")
+    missing = ostinato(*command, "--db", "typo/s.db")
+    assert missing.code == 2 and "typo/s.db does not exist. Check --db." in missing.err
+    assert not Path("typo").exists() and not Path("artifacts").exists()
+    Path("folder").mkdir()
+    folder = ostinato(*command, "--db", "folder")
+    assert folder.code == 2 and "folder is a folder. Name a file with --db." in folder.err
+    assert [*Path("folder").iterdir()] == []
+
+
+def test_a_folder_is_named_by_doctor_and_migrate(ostinato: Ostinato) -> None:
+    Path("folder").mkdir()
+    checked = ostinato("doctor", "--db", "folder")
+    assert checked.code == 1 and "folder is a folder" in checked.out
+    copied = ostinato("migrate", "--from", "folder", "--to", "new.db")
+    assert copied.code == 1 and "folder is a folder. Name a file with --from." in copied.err
+    assert not Path("new.db").exists()

@@ -101,6 +101,7 @@ def test_code_runs_with_files_that_come_in_and_go_out(fake: FakeContainers) -> N
     assert fake.running == [] and fake.called("rm") == []
 
 
+@pytest.mark.long
 def test_the_image_is_looked_up_and_leftovers_are_swept_once(fake: FakeContainers) -> None:
     executor = make(fake)
     assert fake.calls == []  # creating one asks nothing
@@ -151,13 +152,17 @@ async def test_a_cancelled_run_removes_the_container(fake: FakeContainers) -> No
     assert fake.running == [] and len(fake.called("rm")) == 1
 
 
-@pytest.mark.parametrize("script", ["exec yes", "yes >&2 & exec yes"])
+@pytest.mark.parametrize(
+    "script",
+    ["exec yes", pytest.param("yes >&2 & exec yes", marks=pytest.mark.long)],  # waits 2 s
+)
 def test_a_program_that_prints_without_end_is_ended(fake: FakeContainers, script: str) -> None:
     fake.answer("image", script)
     with pytest.raises(AgentConfigError, match=r"more than 1,048,576 bytes of output"):
         run(fake)
 
 
+@pytest.mark.long
 def test_a_build_may_print_much(fake: FakeContainers, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM x")
     fake.answer("build", "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 0")
@@ -213,6 +218,7 @@ def test_a_killed_process_of_ours_ends_its_container(fake: FakeContainers) -> No
     assert fake.called("rm") == []
 
 
+@pytest.mark.long
 def test_a_file_whose_name_is_no_text_is_named(fake: FakeContainers) -> None:
     result = run(fake, "for name in (b'a\\xff', b'a\\xfe', b'b'): open(name, 'w').close()")
     assert [file.name for file in result.output_files] == ["b"]
@@ -309,6 +315,7 @@ def test_a_developers_fault_is_raised_with_the_remedy(
     assert "docker" in str(caught.value) and IMAGE in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_missing_image_is_pulled_unless_that_is_off(fake: FakeContainers) -> None:
     fake.fail("image", "Error response from daemon: No such image: x")
     assert run(fake).stdout == "1\n"
@@ -318,6 +325,7 @@ def test_a_missing_image_is_pulled_unless_that_is_off(fake: FakeContainers) -> N
     assert len(fake.called("pull")) == 1
 
 
+@pytest.mark.long
 def test_an_image_is_built_from_a_folder(fake: FakeContainers, tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     with pytest.raises(AgentConfigError, match="has no Dockerfile"):
@@ -333,6 +341,7 @@ def test_an_image_is_built_from_a_folder(fake: FakeContainers, tmp_path: Path) -
         run(fake, docker_path=str(tmp_path / "app"))
 
 
+@pytest.mark.long
 def test_the_first_program_that_is_installed_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -317,11 +317,11 @@ async def test_json_that_is_nested_too_deeply_is_the_result(
 async def test_an_answer_that_comes_by_bytes_has_a_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bytes
 ) -> None:
-    monkeypatch.setattr(_kubernetes_client, "_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(_kubernetes_client, "_ANSWER_SECONDS", 0.05)
     with drip_forever(first) as url:
         write_kubeconfig(tmp_path / "config", url, {"token": TOKEN})
         given = await run(tmp_path)
-    assert given.stderr == ("Kubernetes API error: Unreachable: no complete answer within 0.2 s")
+    assert given.stderr == ("Kubernetes API error: Unreachable: no complete answer within 0.05 s")
 
 
 async def test_what_a_cluster_repeats_of_secrets_is_left_out(
@@ -369,6 +369,7 @@ async def test_an_unreachable_cluster_is_the_result(tmp_path: Path) -> None:
     assert TOKEN not in given.stderr
 
 
+@pytest.mark.long
 async def test_a_login_program_gives_the_token(cluster: Cluster, tmp_path: Path) -> None:
     config = yaml.safe_load((tmp_path / "config").read_text())
     server = config["clusters"][0]["cluster"]["server"]

@@ -342,8 +342,8 @@ async def test_an_answer_that_comes_by_bytes_has_a_time_limit(
 ) -> None:
     with drip_forever(first) as url:
         monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", url)
-        with pytest.raises(VertexError, match=r"did not answer .* within 0\.2 s"):
-            await run(AgentEngineSandboxCodeExecutor(SANDBOX, timeout_seconds=0.2))
+        with pytest.raises(VertexError, match=r"did not answer .* within 0\.05 s"):
+            await run(AgentEngineSandboxCodeExecutor(SANDBOX, timeout_seconds=0.05))
 
 
 @pytest.mark.parametrize(

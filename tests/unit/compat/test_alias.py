@@ -312,6 +312,19 @@ MISSING = [
 ]
 
 
+def test_a_question_for_a_missing_module_is_answered_as_in_python() -> None:
+    said = alias(
+        """
+        import importlib.util
+        for name in ("bogus", "optimization", "tools.spanner", "sessions.bogus"):
+            print(importlib.util.find_spec("google.adk." + name))
+        for filler in ("", "dummy", "anything"):
+            print(__import__("google.adk.sessions", fromlist=[filler]).__name__)
+        """
+    )
+    assert said.split() == ["None"] * 4 + ["ostinato.sessions"] * 3
+
+
 def test_a_missing_name_says_what_to_write() -> None:
     said = alias(f"""
         import google.adk as adk
@@ -525,4 +538,33 @@ def test_records_reach_the_loggers_of_google_adk_and_of_ostinato() -> None:
         from ostinato.agents.base_agent import logger
         logger.warning("x")
         assert found[2:] == [("ostinato", "ostinato.agents.base_agent")]
+    """)
+
+
+def test_records_are_instances_of_google_genai_s_classes_of_their_name() -> None:
+    alias("""
+        import copy, pickle
+        from google.genai import types
+        import ostinato.types as own
+        part, content = own.Part(text="a"), own.UserContent("hello")
+        assert isinstance(part, types.Part) and isinstance(content, types.Content)
+        assert isinstance(content, types.UserContent) and not isinstance(part, types.Content)
+        assert isinstance(own.GenerateContentConfig(), types.GenerateContentConfig)
+        match content:
+            case types.Content(parts=[types.Part(text=text)]):
+                assert text == "hello"
+            case _:
+                raise AssertionError(content)
+
+        class Mine(types.Content):
+            pass
+
+        assert isinstance(Mine(), types.Content) and not isinstance(content, Mine)
+        theirs = types.Content(role="user", parts=[part])
+        dumped = {"parts": [{"text": "a"}], "role": "user"}
+        assert theirs.model_dump(exclude_none=True) == dumped
+        assert copy.deepcopy(theirs) == theirs == pickle.loads(pickle.dumps(theirs))
+        assert own.Content.model_validate(theirs) == theirs
+        ostinato.compat.uninstall()
+        assert not isinstance(part, types.Part) and isinstance(theirs, types.Content)
     """)

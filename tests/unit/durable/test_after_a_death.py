@@ -40,7 +40,7 @@ def asking_an_agent(world: World) -> BaseAgent:
     return clerk(world, "root", *turns, tools=[AgentTool(helper)])
 
 
-@pytest.mark.parametrize("resumable", [False, True])
+@pytest.mark.parametrize("resumable", [False, pytest.param(True, marks=pytest.mark.long)])
 async def test_the_interim_result_of_a_long_running_call_outlives_a_death_beside_it(
     tmp_path: Path, resumable: bool
 ) -> None:
@@ -70,7 +70,7 @@ async def test_the_session_of_an_agent_tool_is_gone_when_its_process_died_before
             assert db.execute("SELECT id FROM sessions").fetchall() == [("one",)], at
 
 
-@pytest.mark.parametrize("resumable", [False, True])
+@pytest.mark.parametrize("resumable", [False, pytest.param(True, marks=pytest.mark.long)])
 async def test_the_model_is_not_asked_before_the_user_allows_a_call_in_doubt_once_more(
     tmp_path: Path, resumable: bool
 ) -> None:

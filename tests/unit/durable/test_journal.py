@@ -48,16 +48,16 @@ def test_a_call_that_was_answered_has_a_row_of_its_own_for_the_next_time() -> No
 def test_stored_rows_count_for_the_time_they_were_stored_in() -> None:
     stored = [row("c1", "finished", "{}"), row("c1#1", "started")]
     log = EventLog([EventRecord.of(response("c1")), EventRecord.of(response("c1", "user"))])
-    assert Journal("e-1", stored).row("c1") == stored[0]
-    assert Journal("e-1", stored, log).row("c1") == stored[1]
-    assert Journal("e-1", stored, log).row("c2") is None
+    assert Journal("e-1", stored).earlier_row("c1") == stored[0]
+    assert Journal("e-1", stored, log).earlier_row("c1") == stored[1]
+    assert Journal("e-1", stored, log).earlier_row("c2") is None
 
 
 def test_a_stored_row_is_forgotten_when_this_process_takes_the_call_over() -> None:
     journal = Journal("e-1", [row("c1", "started"), row("c2", "started")])
     journal.begin("c1", "pay")
     journal.finish("c2", "pay", "{}")
-    assert journal.row("c1") is None and journal.row("c2") is None
+    assert journal.earlier_row("c1") is None and journal.earlier_row("c2") is None
 
 
 def test_checkpoints_and_added_rows_ride_with_the_next_commit_the_newest_of_each() -> None:

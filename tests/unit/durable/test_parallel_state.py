@@ -39,7 +39,7 @@ def writing_in_turns(world: World) -> BaseAgent:
     return clerk(world, "clerk", *turns, tools=[late, early])
 
 
-@pytest.mark.parametrize("resumable", [False, True])
+@pytest.mark.parametrize("resumable", [False, pytest.param(True, marks=pytest.mark.long)])
 async def test_the_last_write_of_parallel_calls_is_stored_whenever_the_process_died(
     tmp_path: Path, resumable: bool
 ) -> None:
@@ -99,6 +99,7 @@ class _Wings:
         return Workflow(name="root", edges=[(START, slow, join), (START, fast, end, join)])
 
 
+@pytest.mark.long
 async def test_a_write_of_a_wing_that_had_ended_outlives_the_crash(tmp_path: Path) -> None:
     """Only the other wing goes on, whose call wrote the key before and ended before, too."""
     whole = Life(Scenario(_Wings().tree), tmp_path / "whole.db", resumable=False)
@@ -124,6 +125,7 @@ async def state_of(life: Life) -> dict[str, Any]:
 _BOTH_STORED = 4  # commits, after which the journal has the results of both calls
 
 
+@pytest.mark.long
 async def test_a_write_of_others_after_the_crash_is_kept(tmp_path: Path) -> None:
     """The results in the journal of the dead process are stored later, but were written before."""
     whole = Life(Scenario(writing_in_turns), tmp_path / "whole.db", resumable=False)

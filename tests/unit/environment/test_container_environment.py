@@ -135,6 +135,7 @@ async def test_files_are_written_and_read(place: ContainerEnvironment) -> None:
         await place.read_file("a\0b")
 
 
+@pytest.mark.long
 async def test_only_regular_files_of_a_bounded_size_are_read_and_written(
     fake: FakeContainers,
 ) -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.long
 BRANCHES = {"ModelBehaviorError", "DeveloperError", "CallerError", "ProviderError", "StoreError"}
 # Exceptions that no caller of the library sees.
 OUTSIDE = {
+    "ClosedOutputError",
     # Names of google-adk that tools and programs raise or catch themselves.
     "A2AClientError",
     "AgentCardResolutionError",
@@ -42,7 +43,9 @@ OUTSIDE = {
     "ScriptError",
     "SharedHistoryError",
     "CliError",  # this and the next are messages of the command line
-    "SetupError",
+    "SetupError",  # the next two are such errors that are ImportErrors, too
+    "AgentImportError",
+    "AgentModuleNotFoundError",
     "Problem",  # an HTTP answer of the server; the next ends a live conversation there
     "_Draining",
     "GuardrailStop",  # the runner catches it

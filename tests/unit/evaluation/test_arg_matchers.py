@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -49,6 +50,10 @@ WRONG = [
     ({"$any": 1}, "takes true, not 1"),
     ({"$approx": "x"}, "takes a number"),
     ({"$approx": 1, "tolerance": -1}, "at least 0"),
+    ({"$approx": 1, "tolerance": math.inf}, "may be infinite or NaN"),
+    ({"$approx": 1, "tolerance": math.nan}, "may be infinite or NaN"),
+    ({"$approx": math.nan}, "may be infinite or NaN"),
+    ({"$approx": math.inf}, "may be infinite or NaN"),
     ({"$subset": [1]}, "takes an object"),
     ({"$regex": "x", "$any": True}, "several matchers"),
     ({"$regex": "x", "city": "y"}, "other members"),

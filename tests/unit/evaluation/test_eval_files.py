@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from ostinato import types
 from ostinato.errors import InputValidationError
+from ostinato.evaluation._result_file import parse_eval_set_result
 from ostinato.evaluation.eval_case import Invocation, InvocationEvents, TracedCall
-from ostinato.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
+from ostinato.evaluation.eval_config import (
+    EvalConfig,
+    get_eval_metrics_from_config,
+    get_evaluation_criteria_or_default,
+)
 from ostinato.evaluation.eval_metrics import ToolTrajectoryCriterion
 from ostinato.evaluation.eval_set import EvalSet
 from ostinato.evaluation.json_file import find_place, parse_json
@@ -21,6 +27,7 @@ from ostinato.evaluation.local_eval_sets_manager import (
     load_eval_set_from_file,
     parse_eval_set,
 )
+from ostinato.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
 from tests.evaluation_sets.run_sets import list_sets
 
 from .builders import case, eval_set, recorded, text, turn
@@ -94,11 +101,12 @@ TURN = '{"user_content": {"parts": [{"text": "hi"}]}}'
 CASE = f'{{"eval_id": "x", "conversation": [{TURN}]}}'
 BROKEN = [
     ('{"eval_set_id": "a",\n "eval_cases": [}', "f, line 2: not valid JSON"),
-    ('{"eval_set_id": "a"}', r"line 1, the document: Field required"),
+    ('{"eval_set_id": "a"}', r"line 1, the document: Field required: 'eval_cases'"),
     (
         '{"eval_set_id": "a",\n"eval_cases": [\n{"eval_id": "x", "conversation": [\n'
         '{"user_content": {"parts": []},\n"final_respons": {}}]}]}',
-        r"line 5, eval_cases\[0\]\.conversation\[0\]\.final_respons: Extra inputs",
+        r"line 5, eval_cases\[0\]\.conversation\[0\]\.final_respons: Unknown field "
+        "'final_respons'. Did you mean 'final_response'",
     ),
     (
         '{"eval_set_id": "a",\n"eval_cases": [\n{"evalId": "x"}]}',
@@ -206,7 +214,153 @@ def test_an_eval_set_is_read_with_camel_case_at_the_top() -> None:
     assert read.eval_set_id == "a"
 
 
+MISSPELLED_NEW: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({}, {"final_session_sate": {}}, "eval_cases[0].final_session_sate: Unknown field "),
+    ({}, {"session_inpt": {}}, "Did you mean 'session_input'?"),
+    ({}, {"sessionInpt": {}}, "Did you mean 'sessionInput'?"),
+    ({}, {"tags": []}, "Unknown field 'tags'. Known: eval_id, conversation,"),
+    (
+        {},
+        {"session_input": {"app_name": "a", "user_id": "u", "stat": {}}},
+        "eval_cases[0].session_input.stat: Unknown field 'stat'. Did you mean 'state'?",
+    ),
+    (
+        {"eval_case": []},
+        {},
+        "line 1, eval_case: Unknown field 'eval_case'. Did you mean 'eval_cases'?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("top", "inner", "message"), MISSPELLED_NEW)
+def test_an_unknown_field_of_the_new_form_is_refused_with_its_place(
+    top: dict[str, Any], inner: dict[str, Any], message: str
+) -> None:
+    document = {"eval_set_id": "a", **top, "eval_cases": [{**json.loads(CASE), **inner}]}
+    with pytest.raises(InputValidationError) as caught:
+        parse_eval_set(json.dumps(document), "f.json", "x")
+    assert message in str(caught.value)
+    assert "f.json, line 1, " in str(caught.value)
+    with pytest.raises(ValidationError, match="extra_forbidden"):
+        EvalSet.model_validate(document)
+
+
+def test_comments_are_kept_in_sets_cases_and_sessions() -> None:
+    session = {"app_name": "a", "user_id": "u", "$note": 1}
+    case = {**json.loads(CASE), "_comment": "why", "session_input": session}
+    document = {"eval_set_id": "a", "#": "x", "eval_cases": [case]}
+    written = json.loads(format_eval_set(parse_eval_set(json.dumps(document), "f", "x")))
+    assert written["#"] == "x"
+    assert written["eval_cases"][0]["_comment"] == "why"
+    assert written["eval_cases"][0]["session_input"]["$note"] == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        ({"tool_use": []}, ["tool_use: Unknown field 'tool_use'. Did you mean 'tool_uses'?"]),
+        (
+            {"tool_uses": [], "tool_respones": []},
+            ["tool_respones: Unknown field 'tool_respones'. Did you mean 'tool_responses'?"],
+        ),
+        (
+            {"tool_uses": [{"name": "a", "arg": {}}]},
+            ["tool_uses[0].arg: Unknown field 'arg'. Did you mean 'args'?"],
+        ),
+        (
+            {"invocation_events": [], "tool_uses": []},
+            [
+                "invocation_events: The field 'invocation_events' does not go with the other "
+                "fields of its object.",
+                "tool_uses: The field 'tool_uses' does not go with the other fields of its object.",
+            ],
+        ),
+    ],
+)
+def test_the_members_of_a_union_are_told_once(data: Any, lines: list[str]) -> None:
+    turn_of = {"user_content": {"parts": []}, "intermediate_data": data}
+    case = {"eval_id": "x", "conversation": [turn_of]}
+    with pytest.raises(InputValidationError) as caught:
+        parse_eval_set(json.dumps({"eval_set_id": "a", "eval_cases": [case]}), "f", "x")
+    where = "  f, line 1, eval_cases[0].conversation[0].intermediate_data."
+    assert str(caught.value).splitlines()[1:] == [f"{where}{line}" for line in lines]
+
+
+def test_fields_of_newer_versions_and_of_the_page_are_read() -> None:
+    events = [{"author": "a", "invocationIndex": 0, "toolUseIndex": 1}]
+    turn_of = {
+        "user_content": {"parts": []},
+        "intermediateData": {"invocationEvents": events},
+        "inferenceCallCount": 2,
+    }
+    case = {"eval_id": "x", "conversation": [turn_of]}
+    read = parse_eval_set(json.dumps({"eval_set_id": "a", "eval_cases": [case]}), "f", "x")
+    assert (read.eval_cases[0].conversation or [])[0].inference_call_count == 2
+    assert "Index" not in format_eval_set(read)
+    assert "inference" not in format_eval_set(read, adk="2.3.0")
+
+
+def test_a_wrong_match_type_names_the_right_ones() -> None:
+    config = EvalConfig.model_validate(
+        {"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "match_type": "INORDER"}}}
+    )
+    (metric,) = get_eval_metrics_from_config(config)
+    with pytest.raises(ValueError, match="match_type: 'INORDER' is not one of EXACT, IN_ORDER, A"):
+        DEFAULT_METRIC_EVALUATOR_REGISTRY.get_evaluator(metric)
+
+
+def test_each_missing_field_is_named() -> None:
+    with pytest.raises(InputValidationError) as caught:
+        parse_eval_set_result("{}", "f")
+    assert str(caught.value).splitlines()[1:] == [
+        "  f, line 1, the document: Field required: 'eval_set_result_id'.",
+        "  f, line 1, the document: Field required: 'eval_set_id'.",
+    ]
+
+
 OLD = {"query": "q", "expected_tool_use": [], "reference": "r"}
+USED = {"tool_name": "t", "tool_input": {}}
+MISSPELLED: list[tuple[Any, str]] = [
+    ({**OLD, "expected_tool_uses": []}, "turn 1: unknown field 'expected_tool_uses'. Did you mean"),
+    ({"query": "q", "refrence": "r"}, "unknown field 'refrence'. Did you mean 'reference'?"),
+    ({**OLD, "expected_tool_use": [{**USED, "tool_inputs": {}}]}, "Did you mean 'tool_input'?"),
+    ({**OLD, "metadata": 1}, "unknown field 'metadata'. Known: query, expected_tool_use"),
+    (
+        {**OLD, "expected_intermediate_agent_responses": [{"author": "a", "text": "b", "txt": ""}]},
+        "unknown field 'txt'. Did you mean 'text'?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "message"), MISSPELLED)
+def test_an_unknown_field_of_an_old_turn_is_refused(old: Any, message: str) -> None:
+    for document in ([OLD, old], [{"name": "n", "data": [old]}]):
+        with pytest.raises(InputValidationError, match=message.replace("turn 1: ", "")):
+            parse_eval_set(json.dumps(document), "f", "x")
+
+
+def test_unknown_fields_of_an_old_case_are_refused() -> None:
+    case = {"name": "n", "data": [OLD]}
+    for wrong, message in (
+        ({**case, "inital_session": {}}, "Did you mean 'initial_session'?"),
+        ({**case, "initial_session": {"stat": {}}}, "initial_session: unknown field 'stat'"),
+    ):
+        with pytest.raises(InputValidationError, match=message):
+            parse_eval_set(json.dumps([wrong]), "f", "x")
+    with pytest.raises(InputValidationError, match=r"turn 2: unknown field 'qurey'"):
+        parse_eval_set(json.dumps([OLD, {"qurey": "q"}]), "f", "x")
+
+
+def test_fields_that_google_adk_writes_are_read_in_old_turns() -> None:
+    old = {**OLD, "response": "said", "actual_tool_use": [], "_comment": "why"}
+    assert parse_eval_set(json.dumps([old]), "f", "x").eval_cases[0].eval_id == "x"
+
+
+@pytest.mark.parametrize("threshold", ["0.5", "high", True])
+def test_a_threshold_that_is_no_number_is_refused(threshold: Any) -> None:
+    for value in (threshold, {"threshold": threshold}):
+        with pytest.raises(ValueError, match="a threshold is a number"):
+            EvalConfig.model_validate({"criteria": {"response_match_score": value}})
 
 
 @pytest.mark.parametrize(

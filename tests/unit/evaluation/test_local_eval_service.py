@@ -208,11 +208,42 @@ async def test_a_call_without_a_mock_fails_the_case() -> None:
 
     config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {}})
     run = await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
-    assert "'weather' was called with" in (run.results[0].error_message or "")
+    assert (run.results[0].error_message or "").startswith("The tool 'weather' was called with")
     assert ran == []
     config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {"missing": "run"}})
     await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
     assert ran == ["Rome"]
+
+
+def ask_twice(req: Any) -> Any:
+    said = [part for content in req.contents for part in content.parts or () if part.function_call]
+    return call("weather", city="Rome") if len(said) < 2 else "done"
+
+
+async def test_a_recorded_response_answers_one_call() -> None:
+    one = turn("w", "done", [("weather", {"city": "Rome"})])
+    recorded(one).tool_responses = recorded(
+        turn(responses=[("weather", {"sky": "rain"})])
+    ).tool_responses
+    config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {}})
+    run = await evaluate_set(agent(ask_twice, [weather]), eval_set(case("a", one)), config)
+    message = run.results[0].error_message or ""
+    assert message.startswith("The tool 'weather' was called with")
+    assert "were given already (1)" in message
+    recorded(one).tool_responses *= 2
+    run = await evaluate_set(agent(ask_twice, [weather]), eval_set(case("a", one)), config)
+    assert run.results[0].final_eval_status is EvalStatus.PASSED
+
+
+def fail_to_mock(name: str, args: dict[str, Any]) -> Any:
+    raise ValueError("no weather")
+
+
+async def test_a_mock_function_that_raises_is_told() -> None:
+    function = {"source": "function", "function": f"{__name__}.fail_to_mock"}
+    config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": function})
+    run = await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
+    assert run.results[0].error_message == "The mock of a tool failed: ValueError: no weather"
 
 
 async def mock_weather(name: str, args: dict[str, Any]) -> Any:

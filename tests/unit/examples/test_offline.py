@@ -1,5 +1,6 @@
 """The examples over the offline model: what `ostinato run` shows on a laptop without a key."""
 
+import ast
 import re
 from collections.abc import Iterator
 from types import ModuleType
@@ -8,6 +9,7 @@ import pytest
 
 from ostinato.context.run_config import RunConfig, StreamingMode
 from ostinato.models.offline_llm import OfflineLlm
+from ostinato.server.example_prompts import read_examples
 from ostinato.testing import Conversation, HistoryGuard, assert_trace, tool_calls, trace
 from tests.unit.examples.loading import FOLDER, NAMES, agents_of, example, put_models, put_offline
 
@@ -26,6 +28,13 @@ def offline(name: str) -> pytest.MarkDecorator:
 def test_there_are_six_and_a_workflow() -> None:
     with_models = ["analyst", "approvals", "event_planner", "research", "travel_desk", "weather"]
     assert NAMES == sorted([*with_models, "document_pipeline"])
+
+
+@pytest.mark.parametrize("name", [*NAMES, "bakery"])
+def test_each_has_messages_to_begin_with(name: str) -> None:
+    file = FOLDER / name / ("__init__.py" if name == "bakery" else "agent.py")
+    doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    assert read_examples(doc)
 
 
 @pytest.mark.parametrize("name", NAMES)

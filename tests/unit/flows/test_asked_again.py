@@ -57,6 +57,16 @@ async def test_an_empty_answer_is_asked_for_again_and_not_stored(
     assert [e.id for e in await talk.stored()][1:] == [whole[0].id]
 
 
+@pytest.mark.parametrize("reason", ["SAFETY", "MAX_TOKENS", "RECITATION", "PROHIBITED_CONTENT"])
+async def test_an_empty_answer_with_a_reason_is_not_asked_for_again(
+    memory: Store, reason: str
+) -> None:
+    model = ScriptedModel([LlmResponse(finish_reason=types.FinishReason(reason)), "Hello!"])
+    talk = Talk(LlmAgent(name="clerk", model=model), memory)
+    [event] = await talk.say(run_config=config())
+    assert [event.error_code, len(model.requests)] == [reason, 1]
+
+
 async def test_the_last_empty_answer_is_handed_on_as_it_is(memory: Store) -> None:
     model = ScriptedModel([LlmResponse(), LlmResponse(), MALFORMED])
     talk = Talk(LlmAgent(name="clerk", model=model), memory)

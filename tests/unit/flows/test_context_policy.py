@@ -48,7 +48,7 @@ def fetch_record(number: int) -> dict[str, Any]:
     return {"rows": [{"id": at, "name": f"row {at} of {number}"} for at in range(200)]}
 
 
-def read_responses(request: LlmRequest) -> list[types.FunctionResponse]:
+def read_responses(request: Any) -> list[types.FunctionResponse]:
     parts = [part for content in request.contents for part in content.parts or ()]
     return [part.function_response for part in parts if part.function_response]
 
@@ -172,12 +172,40 @@ async def test_a_model_reads_on_and_searches_in_bounds(memory: Store) -> None:
     results = [r.response or {} for e in events for r in e.get_function_responses()]
     past, page, many, one, *wrong, regex = results
     assert past["text"] == "" and "next_offset" not in past
-    assert len(page["text"]) == 400 and page["next_offset"] == 405
+    assert 200 < len(page["text"]) < 400 and page["next_offset"] == 5 + len(page["text"])
     assert sum(len(m["text"]) for m in many["matches"]) <= 400 and many["occurrences"] > 16_000
     assert many["next_offset"] > 0
     assert "needle-007" in one["matches"][0]["text"] and one["occurrences"] == 1
     assert all("error" in result for result in wrong)
     assert regex["occurrences"] == 0
+
+
+def fetch_escapes() -> str:
+    """Return a text that JSON writes at many times its length."""
+    return "".join(chr(1) * 40 + f'"{number:04d}"' for number in range(500))
+
+
+async def test_an_answer_of_read_result_is_bounded_in_json_and_never_shortened(
+    memory: Store,
+) -> None:
+    model = ScriptedModel([call("fetch_escapes"), "ok"])
+    policy = {"result_tokens": 100, "preview_tokens": 50, "read_tokens": 200}
+    talk = await hold_talk(memory, model, fetch_escapes, turns=1, **policy)
+    answer = next(e for e in talk.seen if e.get_function_responses())
+    ref = (answer.get_function_responses()[0].response or {})["ref"]
+    text, offset = "", 0
+    for _ in range(3):
+        model.add(call("read_result", ref=ref, offset=offset), "ok")
+        events = await talk.say("read")
+        (page,) = [r.response or {} for e in events for r in e.get_function_responses()]
+        assert read_responses(model.requests[-1])[-1].response == page
+        assert len(json.dumps(page)) <= 400 and page["text"]
+        text, offset = text + page["text"], page["next_offset"]
+    assert fetch_escapes().startswith(text)
+    model.add(call("read_result", ref=ref, pattern="0003"), "ok")
+    events = await talk.say("find")
+    (found,) = [r.response or {} for e in events for r in e.get_function_responses()]
+    assert found["matches"] and len(json.dumps(found)) <= 400
 
 
 def steal() -> dict[str, Any]:
@@ -373,7 +401,7 @@ def test_a_pattern_matches_in_any_case_whatever_else_stands_there(odd: str) -> N
     for pattern in ("needle", "NEEDLE", "istanbul", "\u0130STANBUL", "\u03bf\u03b4\u03bf\u03c3"):
         found = reading._search(text, pattern, 0, 1_000)  # pyright: ignore[reportPrivateUsage]
         assert found["occurrences"] == 1, pattern
-    found = reading._search("\u0130" * 300 + "needle", "NEEDLE", 300, 40)  # pyright: ignore[reportPrivateUsage]
+    found = reading._search("\u0130" * 300 + "needle", "NEEDLE", 300, 80)  # pyright: ignore[reportPrivateUsage]
     assert found["matches"][0]["text"].endswith("needle")
 
 

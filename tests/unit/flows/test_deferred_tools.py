@@ -130,6 +130,7 @@ async def test_a_tool_that_was_not_searched_for_cannot_be_called(memory: Store) 
     assert ran == [] and "search_tools" in str(events)
 
 
+@pytest.mark.long
 async def test_a_context_policy_and_deferred_tools_work_together(memory: Store) -> None:
     model = ScriptedModel([call("search_tools", query="list contracts"), "ok"])
     talk = make_talk(model, memory, greet, Warehouse(defer=True), context=ContextPolicy())
@@ -138,6 +139,7 @@ async def test_a_context_policy_and_deferred_tools_work_together(memory: Store) 
     assert "list_contract_0" in model.requests[1].tool_names
 
 
+@pytest.mark.long
 async def test_a_tool_that_is_found_again_is_told_again(memory: Store) -> None:
     kinds = ["customer", "shipment", "contract", "invoice", "warehouse"]
     queries = ["delete invoice", *[f"update {kind}" for kind in kinds], "delete invoice"]

@@ -145,6 +145,7 @@ SHAPES: dict[str, Callable[[], BaseNode]] = {
     "graph": lambda: Workflow(name="flow", edges=[(START, asking(PAYER, sub_agents=[payer()]))]),
 }
 every_shape = pytest.mark.parametrize("shape", SHAPES)
+DOORS = ["rewind", "fork", "reopen"]
 either_app = pytest.mark.parametrize("resumable", [True, False], ids=["resumable", "plain"])
 
 
@@ -168,7 +169,10 @@ def decide(wanted: types.FunctionCall, confirmed: bool, *words: str) -> types.Co
 
 @either_app
 @every_shape
-@pytest.mark.parametrize("confirmed", [True, False], ids=["yes", "no"])
+@pytest.mark.parametrize(
+    "confirmed",
+    [pytest.param(True, id="yes"), pytest.param(False, id="no", marks=pytest.mark.long)],
+)
 async def test_requests_are_well_formed_before_and_after_a_decision(
     shape: str, resumable: bool, confirmed: bool, store: Store
 ) -> None:
@@ -196,7 +200,9 @@ async def test_requests_are_well_formed_if_the_decision_comes_with_words(
 
 @either_app
 @every_shape
-@pytest.mark.parametrize("door", ["cancel", "rewind", "fork", "reopen"])
+@pytest.mark.parametrize(
+    "door", ["cancel", *(pytest.param(d, marks=pytest.mark.long) for d in DOORS)]
+)
 async def test_requests_are_well_formed_whatever_happens_to_the_session(
     shape: str, resumable: bool, door: str, store: Store
 ) -> None:

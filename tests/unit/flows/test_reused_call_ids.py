@@ -10,7 +10,8 @@ import pytest
 from ostinato import Agent, App, types
 from ostinato.agents import BaseAgent, ParallelAgent, SequentialAgent
 from ostinato.events import Event
-from ostinato.flows.llm_flows.history.projection import Projection, View
+from ostinato.flows.llm_flows.history.projection import Projection
+from ostinato.flows.llm_flows.history.visibility import View
 from ostinato.sessions.log.event_log import EventLog, EventRecord
 from ostinato.testing import Conversation, FunctionModel, ScriptedModel
 from ostinato.tools import ToolContext

@@ -183,6 +183,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.long
 async def test_several_processes_make_and_use_one_file(make: Make, path: Path) -> None:
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", CHILD, str(path)]

@@ -170,6 +170,7 @@ def test_an_exception_is_recorded_without_secrets(spans: Spans) -> None:
     assert len(str(told["exception.message"])) < CAPS.max_repr_len + 40
 
 
+@pytest.mark.long
 def test_only_the_beginning_of_a_value_is_searched_for_secrets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -130,7 +130,7 @@ async def test_an_approved_call_that_had_not_begun_runs_once(two_owners: list[Ow
     assert len(given) == 2
 
 
-@pytest.mark.parametrize("cancelled", ["before", "after"])
+@pytest.mark.parametrize("cancelled", [pytest.param("before", marks=pytest.mark.long), "after"])
 async def test_a_cancelled_run_stays_cancelled(two_owners: list[Owner], cancelled: str) -> None:
     """The caller cancels at the moment in which the lease is lost."""
     tool = Once()

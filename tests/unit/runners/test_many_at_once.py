@@ -77,6 +77,7 @@ async def test_fifty_requests_on_one_session_are_answered_in_order(store: Store)
         assert await service.open_leases("talk") == []
 
 
+@pytest.mark.long
 async def test_fifty_requests_of_two_processes_on_one_session_are_all_answered(
     tmp_path: Path,
 ) -> None:

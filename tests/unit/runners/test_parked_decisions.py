@@ -11,6 +11,7 @@ import pytest
 from ostinato import types
 from ostinato.durable.process_identity import host_identity
 from ostinato.events import Event
+from ostinato.sessions.log.call_requests import claims_of_event
 from ostinato.sessions.session import Session
 from ostinato.sessions.store.durable_store import Claim, JournalRow
 from ostinato.testing import call, final_text
@@ -86,7 +87,8 @@ class Bank:
         key = original if own_invocation else f"{original}#1"
         rows = [JournalRow(invocation_id, key, status, "pay", result)] if status else []
         claim = Claim("gone", DEAD, 60.0, invocation_id, "other agents")
-        await service.append(session, [event], rows, claim=claim)
+        changes = claims_of_event(session, event)
+        await service.append(session, [event], rows, claim=claim, changes=changes)
         (parked,) = await self.talk.runner.resume_open()
         assert (parked.invocation_id, parked.outcome) == (invocation_id, "stuck")
         return invocation_id

@@ -414,3 +414,48 @@ async def test_effects_of_an_agent_callback_go_with_state_or_content_only(
         assert event.actions.escalate and event.actions.state_delta == {"k": 1}
     else:
         assert [event.content and event.actions.is_empty() for event in events] == [True, True]
+
+
+class RefusesEvents(BasePlugin):
+    """Raises in `on_event_callback`; counts its calls and the ends of runs."""
+
+    asked = 0
+    ended = 0
+
+    async def on_event_callback(self, *, invocation_context: Any, event: Event) -> Event | None:
+        self.asked += 1
+        raise ValueError("no")
+
+    async def after_run_callback(self, *, invocation_context: Any) -> None:
+        self.ended += 1
+
+
+async def test_an_event_hook_that_raises_is_called_once_and_the_run_ends_for_plugins(
+    memory: Store,
+) -> None:
+    plugin = RefusesEvents(name="refuses")
+    app = App(
+        name="talk",
+        root_agent=LlmAgent(name="clerk", model=ScriptedModel(["Hi."])),
+        plugins=[plugin],
+    )
+    with pytest.raises(RuntimeError, match="on_event_callback"):
+        await Talk(app, memory).say()
+    assert [plugin.asked, plugin.ended] == [1, 1]
+
+
+async def test_two_tools_of_one_name_are_told_once(
+    memory: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    def first() -> str:
+        return "1"
+
+    def second() -> str:
+        return "2"
+
+    first.__name__ = second.__name__ = "look"
+    model = ScriptedModel([call("look"), "Done."])
+    await Talk(LlmAgent(name="clerk", model=model, tools=[first, second]), memory).say()
+    told = [one.getMessage() for one in caplog.records if "'look'" in one.getMessage()]
+    assert len(told) == 1
+    assert "'clerk'" in told[0]

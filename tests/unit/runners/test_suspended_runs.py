@@ -225,6 +225,7 @@ async def test_another_process_cancels_a_run_whose_event_loop_stands_still(
     await ours.check_sound()
 
 
+@pytest.mark.long
 def test_a_session_whose_event_loop_was_closed_goes_to_the_next_request(tmp_path: Path) -> None:
     """To another owner, long before its lease would have ended, and to its own process."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.unit.runners.closed_loop"]
@@ -294,6 +295,7 @@ for event in events:
 """
 
 
+@pytest.mark.long
 def test_a_program_ends_that_holds_an_unfinished_run_of_a_thread() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", HELD],

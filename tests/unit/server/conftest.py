@@ -18,7 +18,10 @@ from ostinato.server.app import make_app
 from ostinato.server.host import Host
 from ostinato.server.serving import DrainingServer, bind_socket, uvicorn_config
 from ostinato.server.settings import ServerSettings
+from tests.support.prompt_uvicorn import make_uvicorn_prompt
 from tests.unit.server.gate import Gate, new_gate
+
+make_uvicorn_prompt()
 
 AGENTS = Path(__file__).parent / "agents"
 APPS = ("bound", "broken", "desk", "empty", "gated", "good", "leaky", "one", "speaker", "two")

@@ -93,6 +93,33 @@ async def test_agents_are_drawn_with_their_tools_and_order(serve: Serve, tmp_pat
     assert set(look["parameters"]["properties"]) == {"city", "days"}
 
 
+_LIVE = """
+from ostinato.agents import Agent
+from ostinato.models.base_llm import BaseLlm
+
+
+class Mute(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        return
+        yield
+
+
+class Talks(Mute):
+    def connect(self, llm_request):
+        raise OSError
+
+
+other = Agent(name="other", model=Talks(model="talks"))
+root_agent = Agent(name="root", model=Mute(model="mute"), sub_agents=[other])
+"""
+
+
+async def test_the_graph_tells_which_models_are_live(serve: Serve, tmp_path: Path) -> None:
+    async with serve(agents=_write(tmp_path / "agents", "two", _LIVE)) as served:
+        graph = (await served.ask("GET", "/apps/two/graph")).json()
+    assert {one["name"]: one["isLive"] for one in graph["nodes"]} == {"root": False, "other": True}
+
+
 async def test_a_workflow_is_drawn_with_routes_and_loops(serve: Serve, tmp_path: Path) -> None:
     async with serve(agents=_write(tmp_path / "agents", "flow", _FLOW)) as served:
         graph = (await served.ask("GET", "/apps/flow/graph")).json()

@@ -90,6 +90,44 @@ async def test_a_developer_sees_the_line_that_fails(
     assert str(tmp_path) not in json.dumps(one)
 
 
+async def test_a_developer_sees_the_line_of_a_yaml_file_that_fails(
+    serve: Serve, tmp_path: Path
+) -> None:
+    folder = tmp_path / "agents"
+    (folder / "orders").mkdir(parents=True)
+    text = "name: orders\ntoolz: []\ninstruction: Help.\n"
+    (folder / "orders" / "root_agent.yaml").write_text(text)
+    async with serve(agents=folder, reload=True, developer=True) as served:
+        [one] = (await served.ask("GET", "/list-apps?detailed=true")).json()["apps"]
+    assert one["source"] == {
+        "file": "orders/root_agent.yaml",
+        "line": 2,
+        "first": 1,
+        "lines": ["name: orders", "toolz: []", "instruction: Help."],
+    }
+
+
+async def test_examples_of_a_yaml_agent_come_from_its_package(serve: Serve, tmp_path: Path) -> None:
+    folder = tmp_path / "agents"
+    (folder / "described").mkdir(parents=True)
+    (folder / "described" / "root_agent.yaml").write_text("name: one\ninstruction: Help.\n")
+    (folder / "described" / "__init__.py").write_text('"""One.\n\nTry:\n- Hello\n"""\n')
+    async with serve(agents=folder, stand_in=True) as served:
+        [one] = (await served.ask("GET", "/list-apps?detailed=true")).json()["apps"]
+    assert one["examples"] == ["Hello"]
+
+
+@pytest.mark.parametrize("developer", [True, False])
+async def test_only_a_developer_is_told_which_folder_is_empty(
+    serve: Serve, tmp_path: Path, developer: bool
+) -> None:
+    (tmp_path / "agents").mkdir()
+    async with serve(agents=tmp_path / "agents", developer=developer) as served:
+        found = (await served.ask("GET", "/list-apps?detailed=true")).json()
+    told = {"folder": str((tmp_path / "agents").resolve())} if developer else {}
+    assert found == {"apps": [], **told}
+
+
 async def test_nobody_else_sees_the_code(serve: Serve, tmp_path: Path) -> None:
     folder = write_app(tmp_path, "broken", "secret = 1 / 0\n")
     async with serve(agents=folder) as served:

@@ -37,7 +37,9 @@ STREAMS = [
     ("/apps/gated/agui", AGUI),
 ]
 ROUTES = [*ANSWERS, *STREAMS]
-HEADERS = pytest.mark.parametrize("headers", [{}, KEY], ids=["no key", "key"])
+HEADERS = pytest.mark.parametrize(
+    "headers", [pytest.param({}, id="no key", marks=pytest.mark.long), pytest.param(KEY, id="key")]
+)
 
 
 async def lose_leases(live: Served) -> None:

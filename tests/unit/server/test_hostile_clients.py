@@ -79,7 +79,14 @@ def places_of_ids(value: str) -> list[tuple[str, str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("value", [LONG, *ODD, *UNSEEN], ids=["long", *map(ascii, ODD + UNSEEN)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(LONG, id="long"),
+        *(pytest.param(one, id=ascii(one)) for one in (ODD[0], UNSEEN[0])),
+        *(pytest.param(one, id=ascii(one), marks=pytest.mark.long) for one in ODD[1:] + UNSEEN[1:]),
+    ],
+)
 async def test_no_id_is_looked_at_before_it_is_bounded(served: Served, value: str) -> None:
     await served.ask("POST", BASE, {"sessionId": "s"})
     for method, path, body in places_of_ids(value):
@@ -467,7 +474,7 @@ OF_A_MODEL: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("route", ["/run", "/run_sse"])
+@pytest.mark.parametrize("route", ["/run", pytest.param("/run_sse", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "message",
     [

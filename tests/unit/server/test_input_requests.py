@@ -361,6 +361,7 @@ async def test_words_answer_the_question_of_an_a2a_task(asker: Served) -> None:
     assert {"result": True} == last["task"]["history"][-1]["parts"][0]["data"]["response"]
 
 
+@pytest.mark.long
 async def test_words_answer_the_question_of_an_mcp_tool(
     settings: ServerSettings, flows: Path
 ) -> None:

@@ -53,6 +53,20 @@ _PLACE = "/apps/bank/users/ann/sessions"
         ),
         ({"action": "reject", "reason": "No.", "payload": {"x": 1}}, 400, ""),
         ({"action": "approve", "reason": "Why not."}, 422, ""),
+        ({"action": "approve", "args": {}}, 422, ""),
+        (  # null counts as absent: typed clients send every field
+            {
+                "action": "approve",
+                "args": None,
+                "payload": None,
+                "reason": None,
+                "result": None,
+                "text": None,
+                "credential": None,
+            },
+            202,
+            "",
+        ),
     ],
 )
 async def test_the_model_reads_why(

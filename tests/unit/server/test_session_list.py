@@ -51,7 +51,8 @@ async def test_details_tell_title_state_agents_tools_and_tokens(served: Served) 
     one = found["sum"]
     assert one["firstMessage"] == "add"
     assert (one["agents"], one["tools"], one["eventCount"]) == (["desk"], ["add"], 6)
-    assert one["usage"] == [{"model": "", "prompt": 9, "cached": 0, "output": 6}]
+    # The responses name no model, so the tokens count as those of the agent's.
+    assert one["usage"] == [{"model": "rules", "prompt": 9, "cached": 0, "output": 6}]
     assert found["asks"]["tools"] == ["pay"]
     assert found["well"]["errorCount"] == 1
     assert "firstMessage" not in found["new"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
@@ -34,6 +35,7 @@ from tests.unit.sessions.talk import begin, claim, said
 
 KEPT = ["file", "sql file"]
 SERVERS = ["postgres", "mariadb"]
+HIDDEN = "_child:s1:c1"
 NAMES: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
 
 
@@ -61,7 +63,7 @@ def keep_ledger(service: Any, settings: EffectSettings) -> None:
         service._appends.effects.writer = service._postgres._effects = writer
 
 
-def row(call: str, tool: str = "pay", resolution: str = "") -> JournalRow:
+def row(call: str, tool: str = "pay", resolution: str = "", home: str = "") -> JournalRow:
     rest = (2, "done", resolution, "", "FunctionTool") if resolution else None
     text = encode_effect(
         tool,
@@ -70,8 +72,9 @@ def row(call: str, tool: str = "pay", resolution: str = "") -> JournalRow:
         (b"a" * 12, b"r" * 12),
         5,
         rest or (1, "done", "", "", "FunctionTool"),
+        HIDDEN if home else "",
     )
-    return JournalRow("e-1", call, "effect", tool, text)
+    return JournalRow("e-1", call, "effect", tool, text, home)
 
 
 async def keep(store: Any, *rows: JournalRow, session_id: str = "s1") -> Session:
@@ -102,6 +105,59 @@ async def test_effects_outlive_their_invocation(ledger: Any) -> None:
     assert effect.asked_by == "ann"
     assert (effect.attempts, effect.outcome, effect.in_doubt) == (1, "done", False)
     assert 0 < effect.finished - effect.begun < 0.1
+
+
+@pytest.mark.parametrize("is_chained", [False, True])
+async def test_effects_of_a_hidden_session_are_in_the_ledger_of_its_caller(
+    ledger: Any, is_chained: bool
+) -> None:
+    keep_ledger(ledger, EffectSettings(chained=is_chained))
+    outer = await ledger.create_session(**NAMES, session_id="s1")
+    fence = await begin(ledger, outer, claim())
+    hidden = await ledger.create_session(**NAMES, session_id=HIDDEN)
+    inner = await begin(ledger, hidden, claim())
+    for number in range(3):
+        await ledger.append(hidden, [said("x")], [row(f"h{number}", home="s1")], inner)
+        await ledger.append(outer, [said("y")], [row(f"o{number}")], fence)
+    await ledger.delete_session(**NAMES, session_id=HIDDEN)
+    page = await ledger.effects(EffectFilter(**NAMES, session_id="s1"))
+    assert [one.call_id for one in page.effects] == ["o2", "h2", "o1", "h1", "o0", "h0"]
+    assert page.effects[1].key == f"app/ann/{HIDDEN}/e-1/h2"
+    assert (page.effects[0].ran_in, page.effects[1].ran_in) == ("", HIDDEN)
+    report = await ledger.verify_effects()
+    assert (report.rows, report.chained, report.problems) == (6, 6 * is_chained, [])
+    assert [*report.spans] == ["app/ann/s1"]
+    await ledger.delete_session(**NAMES, session_id="s1")
+    assert await calls(ledger) == []
+
+
+async def test_hidden_sessions_and_their_caller_write_at_once(ledger: Any) -> None:
+    outer = await ledger.create_session(**NAMES, session_id="s1")
+    writers = [(outer, await begin(ledger, outer, claim()), "")]
+    for number in range(3):
+        hidden = await ledger.create_session(**NAMES, session_id=f"{HIDDEN}{number}")
+        writers.append((hidden, await begin(ledger, hidden, claim()), "s1"))
+
+    async def write(session: Session, fence: Any, home: str) -> None:
+        for number in range(4):
+            one = row(f"{session.id}-{number}", home=home)
+            await ledger.append(session, [said("x")], [one], fence)
+
+    async with asyncio.TaskGroup() as group:
+        for writer in writers:
+            group.create_task(write(*writer))
+    page = await ledger.effects()
+    assert sorted(one.number for one in page.effects) == [*range(1, 17)]
+    assert len({one.call_id for one in page.effects}) == 16
+
+
+async def test_the_effects_of_a_hidden_session_whose_caller_is_gone_stay_with_it(
+    ledger: Any,
+) -> None:
+    hidden = await ledger.create_session(**NAMES, session_id=HIDDEN)
+    fence = await begin(ledger, hidden, claim())
+    await ledger.append(hidden, [said("x")], [row("h", home="s1")], fence)
+    assert await calls(ledger) == ["h"]
 
 
 def session_key(session: Session) -> tuple[str, str, str]:
@@ -206,6 +262,28 @@ async def test_a_chain_continues_where_pruning_ended(chained: Any) -> None:
     assert (late.problems, late.pruned) == ([], ["session 'app/ann/s1': rows 1 to 4"])
     await chained.delete_session(**NAMES, session_id="s1")
     assert "is gone" in (await chained.verify_effects(before.heads, before.spans)).problems[0]
+
+
+@pytest.mark.parametrize("is_chained", [False, True])
+async def test_a_deleted_session_is_accepted_and_removed_rows_are_not(
+    ledger: Any, is_chained: bool
+) -> None:
+    keep_ledger(ledger, EffectSettings(chained=is_chained))
+    await keep(ledger, row("c1"), row("c2"))
+    await keep(ledger, row("c1"), session_id="50%2F")
+    await keep(ledger, row("c1"), session_id="s3")
+    noted = await ledger.verify_effects()
+    await ledger.delete_session(**NAMES, session_id="50%2F")
+    report = await ledger.verify_effects(noted.heads, noted.spans)
+    assert report.erased == ["app/ann/50%252F"]
+    assert "is gone" in report.problems[0] or "are gone" in report.problems[0]
+    report = await ledger.verify_effects(noted.heads, noted.spans, erased_ok=True)
+    assert (report.erased, report.problems) == (["app/ann/50%252F"], [])
+    await remove(ledger, 1, session_id="s3")
+    report = await ledger.verify_effects(noted.heads, noted.spans, erased_ok=True)
+    assert report.erased == ["app/ann/50%252F"]
+    (problem,) = report.problems
+    assert "session 'app/ann/s3'" in problem
 
 
 async def test_a_forged_mark_is_seen_in_comparison(chained: Any) -> None:
@@ -508,3 +586,176 @@ async def drop_ledger(db: Any) -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InputValidationError, match="keep_days"):
         EffectSettings(keep_days=0)
+
+
+async def change(store: Any, *statements: str) -> None:
+    """Change the ledger by hand."""
+    for statement in statements:
+        if isinstance(store, SqliteSessionService):
+            await store._write_rows(lambda db, text=statement: db.execute(text) and None)
+        else:
+            await store._write_rows(lambda db, text=statement: db.exec_driver_sql(text))
+
+
+COPY = "INSERT INTO ostinato_effects SELECT sid, {}, 1000, data, NULL FROM ostinato_effects "
+
+
+@pytest.mark.parametrize("number", [0, -7])
+async def test_a_row_below_the_first_number_is_a_finding(chained: Any, number: int) -> None:
+    await keep(chained, *(row(f"c{n}") for n in range(3)))
+    noted = await chained.verify_effects()
+    await change(chained, COPY.format(number) + "WHERE n = 2")
+    for earlier in ((), (noted.heads, noted.spans)):
+        report = await chained.verify_effects(*earlier)
+        assert report.problems == [
+            f"session 'app/ann/s1', row {number}: is damaged: its number is {number}, and a ledger "
+            "counts from 1"
+        ]
+    await chained.prune_effects(before=10.0)
+    assert (await chained.verify_effects()).problems != []
+
+
+async def test_a_row_below_pruned_ones_is_a_finding(chained: Any) -> None:
+    await keep(chained, *(row(f"c{n}") for n in range(4)))
+    assert await chained.prune_effects(before=32503680000.0, limit=2) == 2
+    noted = await chained.verify_effects()
+    for number in (1, 2):
+        await change(chained, COPY.format(number) + "WHERE n = 4")
+        there = f"session 'app/ann/s1', row {number}: is there, though rows up to 2 were pruned"
+        assert there in (await chained.verify_effects()).problems[0]
+        await change(chained, "DELETE FROM ostinato_effect_marks")
+        report = await chained.verify_effects(noted.heads, noted.spans)
+        assert "was not there at the earlier verification" in "\n".join(report.problems)
+        await remove(chained, number)
+        await change(
+            chained,
+            "INSERT INTO ostinato_effect_marks (sid, n, finished) "
+            "SELECT sid, 2, 0 FROM ostinato_effects GROUP BY sid",
+        )
+
+
+async def test_hashes_removed_from_all_sessions_are_a_finding_of_a_chained_store(
+    chained: Any,
+) -> None:
+    await keep(chained, row("c1"), row("c2"))
+    await keep(chained, row("c1"), session_id="s2")
+    stripped = "UPDATE ostinato_effects SET hash = NULL, data = replace(data, 'pay', 'get')"
+    await change(chained, stripped)
+    problems = (await chained.verify_effects()).problems
+    assert [one.split(":")[0] for one in problems] == [
+        "session 'app/ann/s1', row 2",
+        "session 'app/ann/s2', row 1",
+    ]
+    assert "has no hash, and this store keeps a chain" in problems[0]
+    keep_ledger(chained, EffectSettings())
+    assert (await chained.verify_effects()).problems == []  # docs/promises.md says so
+
+
+async def test_hashes_removed_from_the_oldest_session_are_a_finding_of_a_chained_store(
+    chained: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time = _clock.now()
+    monkeypatch.setattr(_clock, "now", lambda: time)
+    await keep(chained, row("c1"), row("c2"))
+    monkeypatch.setattr(_clock, "now", lambda: time + 60)
+    await keep(chained, row("c1"), session_id="s2")
+    await change(
+        chained, f"UPDATE ostinato_effects SET hash = NULL WHERE finished < {int(time * 1000) + 1}"
+    )
+    (problem,) = (await chained.verify_effects()).problems
+    assert problem.startswith("session 'app/ann/s1', row 2: has no hash")
+
+
+async def test_sessions_from_before_the_chain_are_accepted_by_a_verification_of_then(
+    ledger: Any,
+) -> None:
+    await keep(ledger, row("c1"), row("c2"))
+    second = await keep(ledger, row("c1"), session_id="s2")
+    noted = await ledger.verify_effects()
+    keep_ledger(ledger, EffectSettings(chained=True))
+    await ledger.append(second, [said("x")], [row("c2")])
+    assert (await ledger.verify_effects(noted.heads, noted.spans)).problems == []
+    (problem,) = (await ledger.verify_effects()).problems
+    assert problem.startswith("session 'app/ann/s1', row 2: has no hash")
+
+
+MARKS = {
+    "number": ("'x', 5, NULL", "its number is 'x'"),
+    "low": ("0, 5, NULL", "its number is 0, and a ledger counts from 1"),
+    "time": ("1, 'y', NULL", "its time is 'y'"),
+    "hash": ("1, 5, x'00'", "its hash is b'\\x00'"),
+}
+
+
+@pytest.mark.parametrize("store", KEPT)
+@pytest.mark.parametrize("damage", MARKS)
+async def test_a_damaged_mark_is_named(tmp_path: Path, store: str, damage: str) -> None:
+    values, what = MARKS[damage]
+    async with made(store, tmp_path) as service:
+        keep_ledger(service, EffectSettings(chained=True))
+        session = await keep(service, row("c1"))
+        noted = await service.verify_effects()
+        await change(
+            service,
+            "INSERT INTO ostinato_effect_marks (sid, n, finished, hash) "
+            f"SELECT sid, {values} FROM ostinato_effects",
+        )
+        for earlier in ((), (noted.heads, noted.spans)):
+            problems = (await service.verify_effects(*earlier)).problems
+            assert f"session 'app/ann/s1': its mark of pruning is damaged: {what}" in problems
+        await remove(service, 1)
+        await service.append(session, [said("x")], [row("c2")])
+        assert await calls(service) == ["c2"]
+
+
+@pytest.mark.parametrize("store", KEPT)
+async def test_a_damaged_last_number_stops_no_run(tmp_path: Path, store: str) -> None:
+    async with made(store, tmp_path) as service:
+        keep_ledger(service, EffectSettings(chained=True))
+        session = await keep(service, row("c1"), row("c2"))
+        await change(service, "UPDATE ostinato_effects SET n = 'x' WHERE n = 2")
+        await service.append(session, [said("x")], [row("c3")])
+        await change(service, "UPDATE ostinato_effects SET n = 2.5 WHERE n = 2")
+        await service.append(session, [said("x")], [row("c4")])
+        found = [(one.call_id, one.number) for one in (await service.effects()).effects]
+        assert sorted(found) == [("", 0), ("", 0), ("c1", 1), ("c4", 4)]
+
+
+@pytest.mark.parametrize("store", KEPT)
+async def test_rows_and_marks_of_no_session_are_a_finding(tmp_path: Path, store: str) -> None:
+    async with made(store, tmp_path) as service:
+        keep_ledger(service, EffectSettings())
+        await keep(service, row("c1"), row("c2"))
+        noted = await service.verify_effects()
+        await service.flush()
+        with closing(sqlite3.connect(file_of(tmp_path))) as db:  # without foreign keys
+            db.execute(
+                "INSERT INTO ostinato_effects SELECT 77, n, 5, data, hash FROM ostinato_effects"
+            )
+            db.execute("INSERT INTO ostinato_effect_marks VALUES(77, 1, 5, NULL)")
+            db.execute("INSERT INTO ostinato_effect_marks VALUES(99, 1, 5, NULL)")
+            db.commit()
+        for earlier in ((), (noted.heads, noted.spans)):
+            report = await service.verify_effects(*earlier, erased_ok=True)
+            assert (report.rows, report.orphaned) == (2, 4)
+            assert [one.split(";")[0] for one in report.problems] == [
+                "session number 77, which the store does not hold: 2 rows and 1 marks of pruning",
+                "session number 99, which the store does not hold: 0 rows and 1 marks of pruning",
+            ]
+        assert await service.prune_effects(before=1.0) == 2
+        assert (await service.verify_effects()).orphaned == 2
+
+
+@pytest.mark.parametrize("sid", [0, -5])
+async def test_rows_of_a_session_with_any_number_are_checked(tmp_path: Path, sid: int) -> None:
+    async with made("file", tmp_path) as service:
+        keep_ledger(service, EffectSettings(chained=True))
+        await keep(service, row("c1"))
+        await change(
+            service,
+            "INSERT INTO sessions(sid, app, user, id, created, updated) "
+            f"VALUES({sid}, 'app', 'eve', 'old', 1, 1)",
+            f"INSERT INTO ostinato_effects SELECT {sid}, 1, 5, data, 'h' FROM ostinato_effects",
+        )
+        (problem,) = (await service.verify_effects()).problems
+        assert problem.startswith("session 'app/eve/old', row 1: was changed")

@@ -349,6 +349,7 @@ print(status, asyncio.run(parent()).id)
 """
 
 
+@pytest.mark.long
 def test_a_forked_child_is_told_to_make_its_own(tmp_path: Path) -> None:
     # From Python 3.12 on, os.fork() warns that a driver's thread runs.
     quiet = ("-W", "ignore:This process:DeprecationWarning")

@@ -77,6 +77,7 @@ async def test_what_google_adk_wrote_is_found(url: str) -> None:
     await store.close()
 
 
+@pytest.mark.long
 async def test_many_sessions_of_google_adk_are_found_step_by_step(url: str) -> None:
     store = DatabaseSessionService(url)
     await store.list_sessions(app_name="app")

@@ -140,6 +140,7 @@ async def test_two_services_see_each_others_events(
     await other.close()
 
 
+@pytest.mark.long
 async def test_fifty_appends_to_one_session_at_once(
     service: DatabaseSessionService, url: str
 ) -> None:

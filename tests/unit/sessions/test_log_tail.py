@@ -18,7 +18,7 @@ from ostinato.flows.llm_flows.compaction import _find_old_events, find_window
 from ostinato.flows.llm_flows.contents import find_turn_start
 from ostinato.flows.llm_flows.history import arrangement
 from ostinato.flows.llm_flows.history import projection as _history
-from ostinato.flows.llm_flows.history.projection import View
+from ostinato.flows.llm_flows.history.visibility import View
 from ostinato.sessions.log.event_log import COMPACTION, EventLog, EventRecord, visible_records
 from ostinato.sessions.log.resume import open_calls
 from ostinato.sessions.sqlite import sqlite_rows as _sqlite_rows
@@ -77,7 +77,7 @@ class Story:
             self.say(agent, [types.Part(text=f"answer {self.turn}")], branch)
         elif kind == "event":
             author, branch, parts = what
-            self.say(author, parts, branch)
+            self.say(self.choose_author(author, parts[0]), parts, branch)
         elif kind == "wait":
             agent, call = what
             content = types.Content(role="model", parts=[called(call)])
@@ -100,6 +100,18 @@ class Story:
             self.turn = max(0, self.turn - what[0])
         else:
             self.shift += what[0]
+
+    def choose_author(self, author: str, part: types.Part) -> str:
+        """Return the user for an agent's response to a call that its log may not have.
+
+        An agent answers only what waits, and its log has that call.
+        """
+        response = part.function_response
+        if response is None or author == "user":
+            return author
+        asking = [r for r in self.full.records if any(c == response.id for c, _ in r.calls)]
+        loaded = {record.id for record in self.load()[1].records}
+        return author if all(record.id in loaded for record in asking) else "user"
 
     def load(self) -> tuple[Loaded, EventLog]:
         loaded = _sqlite_rows.load_session(self.db, KEY, lambda sid: None, complete=False)
@@ -174,6 +186,7 @@ steps = st.one_of(
     st.tuples(st.just("tokens"), small),
     st.tuples(st.just("event"), st.sampled_from(("user", "one", "two")), branches, parts),
     st.tuples(st.just("wait"), agents, calls),
+    st.tuples(st.just("event"), st.just("user"), branches, calls.map(lambda c: [answered(c)])),
     st.tuples(st.just("rewind"), small),
     st.tuples(st.just("range"), st.integers(0, 40), st.integers(0, 40)),
     st.tuples(st.just("resume"), st.integers(1, 3)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -287,6 +288,57 @@ async def test_a_server_that_never_answered_is_not_tried_again(
         await service.get_session(**KEY)
     await service.close()
     assert pauses == []
+
+
+async def test_a_first_use_that_is_cut_at_any_answer_says_so_and_is_completed_by_a_later_one(
+    server: Server,
+) -> None:
+    answers, has_ended = 0, False
+    while not has_ended:
+        server.proxy.cut_after(answers)
+        service = DatabaseSessionService(server.url, reconnect_seconds=0)
+        try:
+            await service.get_session(**KEY)
+            has_ended = True
+        except StoreError as error:
+            assert "cannot be reached" in str(error)
+        finally:
+            server.proxy.restore()
+            await service.close()
+        answers += 1
+    service = DatabaseSessionService(server.url)
+    assert (await service.create_session(**KEY)).id == KEY["session_id"]
+    await service.close()
+
+
+async def test_a_new_connection_that_goes_silent_at_any_answer_is_given_up_in_time(
+    server: Server, service: DatabaseSessionService
+) -> None:
+    answers, has_ended = 0, False
+    while not has_ended:
+        server.proxy.silence_after(answers)
+        another = DatabaseSessionService(server.url, reconnect_seconds=0, answer_seconds=0.2)
+        try:
+            async with asyncio.timeout(30):  # without a bound it would wait for ever
+                assert await another.get_session(**KEY) is not None
+            has_ended = True
+        except StoreError as error:
+            assert "cannot be reached" in str(error)
+        finally:
+            server.proxy.restore()
+            await another.close()
+        answers += 1
+
+
+async def test_a_store_that_is_dropped_closes_its_connections_in_their_loop(server: Server) -> None:
+    service = DatabaseSessionService(server.url)
+    await service.create_session(**KEY)
+    assert server.proxy.has_connections
+    del service
+    gc.collect()  # a socket that is left to it is a warning, and so an error
+    async with asyncio.timeout(30):
+        while server.proxy.has_connections:  # noqa: ASYNC110
+            await asyncio.sleep(0)
 
 
 def test_a_negative_time_is_refused() -> None:

@@ -4,7 +4,7 @@ lost."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import asyncpg
@@ -208,19 +208,30 @@ async def test_a_lost_lease_is_told_as_ever(
 
 
 class Torn:
-    """A connection whose next answers do not come, though the server has done the work."""
+    """A connection that ends while the next statements are under way.
+
+    Attributes:
+      times: for how many statements.
+      arrives: whether the server gets them, and only its answers are lost.
+      meanwhile: what others do then.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.times = 0
+        self.arrives = True
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
         inner = asyncpg.Connection.fetchrow
 
         async def fetchrow(connection: Any, query: str, *values: Any) -> Any:
-            row = await inner(connection, query, *values)
-            if self.times and query.startswith("WITH"):
-                self.times -= 1
-                connection.terminate()
-                raise ConnectionResetError("the answer was lost")
-            return row
+            if not self.times or not query.startswith("WITH"):
+                return await inner(connection, query, *values)
+            self.times -= 1
+            if self.arrives:
+                await inner(connection, query, *values)
+            connection.terminate()
+            if self.meanwhile is not None:
+                await self.meanwhile()
+            raise ConnectionResetError("the connection was lost")
 
         monkeypatch.setattr(asyncpg.Connection, "fetchrow", fetchrow)
 
@@ -247,6 +258,90 @@ async def test_an_append_whose_answer_was_lost_is_stored_once(
     await service.release(PLACE, fence)
     lease = await service.lease(PLACE)
     assert lease is not None and lease.owner == ""
+
+
+@pytest.fixture
+async def other(url: str) -> AsyncIterator[DatabaseSessionService]:
+    """A service of another process."""
+    made = DatabaseSessionService(url)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def theirs(other: DatabaseSessionService, session: Session) -> Session:
+    """The session after its first event, as another process sees it."""
+    found = present(await other.get_session(**KEY))
+    await other.append_event(found, said("a"))
+    return await reloaded(other, found)
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("with_claim", [False, True])
+async def test_an_append_upon_an_old_copy_is_not_mistaken_for_the_one_that_it_missed(
+    service: DatabaseSessionService,
+    other: DatabaseSessionService,
+    theirs: Session,
+    with_claim: bool,
+) -> None:
+    """Clocks of hosts differ: an event may be older than the newest stored one.
+
+    It is stored right behind that one, at the same time as any other event would be.
+    """
+    session = await reloaded(service, theirs)
+    fence = None if with_claim else await service.append(session, [], claim=claim())
+    await other.append_event(theirs, said("theirs", timestamp=2.0))
+    wish = claim() if with_claim else None
+    await service.append(session, [said("b", timestamp=1.0)], fence=fence, claim=wish)
+    for each in (other, service):
+        assert texts(await reloaded(each, session)) == ["a", "theirs", "b"]
+
+
+@pytest.mark.service
+async def test_an_append_that_did_not_arrive_is_not_mistaken_for_another_one(
+    service: DatabaseSessionService,
+    other: DatabaseSessionService,
+    theirs: Session,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, torn = await reloaded(service, theirs), Torn(monkeypatch)
+    fence = await service.append(session, [], claim=claim())
+    torn.meanwhile = lambda: other.append_event(theirs, said("theirs", timestamp=2.0))
+    torn.times, torn.arrives = 1, False
+    await service.append(session, [said("b", {"n": 1}, timestamp=1.0)], fence=fence)
+    found = await reloaded(other, session)
+    assert texts(found) == texts(await reloaded(service, session)) == ["a", "theirs", "b"]
+    assert found.state["n"] == 1
+
+
+@pytest.mark.service
+async def test_a_claim_that_did_not_arrive_is_not_mistaken_for_another_one(
+    service: DatabaseSessionService,
+    other: DatabaseSessionService,
+    theirs: Session,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, torn, first = await reloaded(service, theirs), Torn(monkeypatch), claim("you", "e-2")
+    torn.meanwhile = lambda: other.append(theirs, [said("theirs", timestamp=2.0)], claim=first)
+    torn.times, torn.arrives = 1, False
+    with pytest.raises(SessionBusyError, match="'e-2' runs in session"):
+        await service.append(session, [said("b", timestamp=1.0)], claim=claim())
+    assert texts(await reloaded(service, session)) == ["a", "theirs"]
+
+
+@pytest.mark.service
+async def test_a_claim_whose_answer_was_lost_holds_no_session_that_was_taken_over(
+    service: DatabaseSessionService,
+    other: DatabaseSessionService,
+    theirs: Session,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, torn = await reloaded(service, theirs), Torn(monkeypatch)
+    torn.meanwhile = lambda: other.append(theirs, [], claim=claim("you", over=1))
+    torn.times = 1
+    with pytest.raises(SessionBusyError, match="'e-1' runs in session"):
+        await service.append(session, [said("b")], claim=claim())
+    assert texts(await reloaded(service, session)) == ["a", "b"]
 
 
 @pytest.mark.service

@@ -122,12 +122,14 @@ async def test_what_was_acknowledged_outlives_the_process(path: Path, make: Make
     assert session.state["w-4"] == session.state["user:w"] == 4
 
 
+@pytest.mark.long
 async def test_an_exit_without_close_is_clean(path: Path) -> None:
     process = run(WRITER, path, "w", 5, "end")
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "stored\n", "")
 
 
+@pytest.mark.long
 async def test_processes_write_one_session_together(path: Path, make: Make) -> None:
     service = make()
     session = await service.create_session(**KEY)

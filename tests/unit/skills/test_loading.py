@@ -204,6 +204,11 @@ def test_names_that_clash_are_refused(tmp_path: Path) -> None:
     if len(list(folder.iterdir())) == 3:  # not where file names have no case
         with pytest.raises(AgentFileError, match="clashes with"):
             load_skill_from_dir(folder)
+    names = {"cafe\u0301_dot_md": "a", "caf\xe9_dot_md": "b"}
+    folder = write_skill(tmp_path / "accents", make_text("accents"), **names)
+    if len(list(folder.iterdir())) == 3:  # not where accents have one form
+        with pytest.raises(AgentFileError, match="clashes with"):
+            load_skill_from_dir(folder)
     for place in (".agents/skills/twin", ".claude/skills/twin"):
         write_skill(tmp_path / "project" / place, make_text("twin"))
     with pytest.raises(AgentFileError, match=r"skills/twin, line 1, name: skills/twin has"):

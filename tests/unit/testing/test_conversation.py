@@ -10,7 +10,7 @@ from ostinato import types
 from ostinato.agents import Agent
 from ostinato.agents.run_config import RunConfig, StreamingMode
 from ostinato.apps import App
-from ostinato.errors import NoOutputError
+from ostinato.errors import InvalidAnswerError, NoOutputError
 from ostinato.events import Event
 from ostinato.runners import InMemoryRunner
 from ostinato.testing import Conversation, ScriptedModel, call, final_text
@@ -45,6 +45,33 @@ async def test_a_call_that_waits_is_answered() -> None:
     assert talk.text == "Good."
     assert talk.pending() == []
     assert model.requests[1].function_responses[0].response == {"answer": "yes"}
+
+
+async def test_a_call_stays_pending_after_a_refused_answer() -> None:
+    def pay(amount: int) -> str:
+        return f"Paid {amount}."
+
+    model = ScriptedModel([call("pay", amount=9), "Paid."])
+    tool = FunctionTool(pay, require_confirmation=True)
+    talk = Conversation(Agent(name="root", model=model, tools=[tool]))
+    await talk.say("Pay 9")
+    (waiting,) = talk.pending()
+    with pytest.raises(InvalidAnswerError):
+        await talk.answer(waiting, {"confirmed": "perhaps"})
+    assert talk.pending() == [waiting]
+    await talk.answer(waiting, {"confirmed": True})
+    assert talk.text == "Paid."
+
+
+async def test_an_answer_may_be_a_plain_value() -> None:
+    def ask() -> None:
+        """Ask somebody."""
+
+    model = ScriptedModel([call("ask"), "Good."])
+    talk = Conversation(Agent(name="root", model=model, tools=[LongRunningFunctionTool(ask)]))
+    await talk.say("Ask them")
+    await talk.answer(talk.pending()[0], True)
+    assert model.requests[1].function_responses[0].response == {"result": True}
 
 
 class Reply(BaseModel):

@@ -5,19 +5,24 @@ from __future__ import annotations
 import _thread
 import asyncio
 import concurrent.futures
+import contextvars
+import dataclasses
 import functools
 import inspect
 import itertools
+import logging
 import os
 import pty
 import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from ostinato import types
@@ -136,6 +141,7 @@ class KeyLog(BasePlugin):
     after_tool_callback = before_tool_callback
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tool", "options"),
     [
@@ -205,6 +211,51 @@ def test_a_check_that_finds_what_did_not_happen_is_named() -> None:
     assert kinds(report) == [("lost", "pay")]
     assert "let check= of pay return None" in report.findings[0].remedy
     assert report.findings[0].points[0] == "after append (shop: call of pay)"
+
+
+INVOICES = tempfile.TemporaryDirectory()
+
+
+def pay_invoice(invoice: str) -> str:
+    """Pay an invoice at a bank that knows no keys."""
+    (Path(INVOICES.name) / invoice).write_text("paid")
+    return "ok"
+
+
+def find_invoice(args: dict[str, Any], tool_context: ToolContext) -> str | None:
+    return "ok" if (Path(INVOICES.name) / args["invoice"]).exists() else None
+
+
+def test_a_check_that_finds_the_effect_of_an_earlier_run_is_told() -> None:
+    tool, plan = (
+        FunctionTool(pay_invoice, check=find_invoice),
+        scenario(call("pay_invoice", invoice="A-1")),
+    )
+    report = crash_everywhere(shop(tool), plan, kills=False)
+    assert kinds(report) == [("lost", "pay_invoice")]
+    assert (
+        "found an effect, though pay_invoice had not begun in this run" in report.findings[0].text
+    )
+    assert "lives on between runs" in report.findings[0].remedy
+    assert "reset=" in report.findings[0].remedy
+
+    def forget() -> None:
+        (Path(INVOICES.name) / "A-1").unlink(missing_ok=True)
+
+    report = crash_everywhere(shop(tool), plan, kills=False, reset=forget)
+    assert kinds(report) == []
+
+
+def test_a_check_that_raises_is_told() -> None:
+    def ask_bank(args: dict[str, Any], tool_context: ToolContext) -> None:
+        raise ValueError("no such invoice")
+
+    tool = FunctionTool(pay, check=ask_bank)
+    report = crash_everywhere(shop(tool), scenario(call("pay", amount=3)), kills=False)
+    assert kinds(report) == [("check", "pay")]
+    assert "check= of pay raised" in report.findings[0].text
+    assert "ValueError: no such invoice" in report.findings[0].text
+    assert report.findings[0].remedy.startswith("mend check= of pay: it returns None if")
 
 
 @pytest.mark.long
@@ -314,6 +365,187 @@ def test_what_only_is_read_is_no_finding() -> None:
     assert kinds(report) == []
 
 
+LOG = logging.getLogger(__name__)
+CLIENT = httpx.Client(transport=httpx.MockTransport(lambda request: httpx.Response(200)))
+ASYNC_LOCK, LOCK = asyncio.Lock(), threading.Lock()
+COUNTER = contextvars.ContextVar("COUNTER", default=0)
+made_client: Any = None
+
+
+def help_out(n: int) -> str:
+    """Help."""
+    return "helped"
+
+
+HELPER = FunctionTool(help_out)
+
+
+async def use_packages(n: int, tool_context: ToolContext) -> str:
+    """Use objects of other packages that fill their own caches."""
+    global made_client
+    LOG.info("paying %s", n)
+    CLIENT.post("http://bank/pay")  # noqa: ASYNC212 - it sends nothing
+    made_client = made_client or httpx.Client()
+    COUNTER.set(n)
+    async with ASYNC_LOCK:
+        with LOCK:
+            await HELPER.run_async(args={"n": n}, tool_context=tool_context)
+    return HELPER.name[:0] + tool_context.idempotency_key[:0]
+
+
+def test_objects_of_other_packages_are_no_finding() -> None:
+    report = crash_everywhere(
+        shop(use_packages), scenario(call("use_packages", n=1)), kills=False, max_points=1
+    )
+    assert kinds(report) == []
+
+
+class Stock:
+    def __init__(self) -> None:
+        self.sold = 0
+
+
+class Slotted:
+    __slots__ = ("sold",)
+
+    def __init__(self) -> None:
+        self.sold = 0
+
+
+class OwnClient(httpx.Client):
+    sold = 0
+
+
+@dataclasses.dataclass
+class Sales:
+    counts: dict[str, Stock] = dataclasses.field(default_factory=dict[str, Stock])
+
+
+STOCK, SLOTTED, OWN_CLIENT = Stock(), Slotted(), OwnClient()
+SALES = Sales({"it": Stock()})
+COUNTS: Counter[str] = Counter()
+CLIENTS: dict[str, httpx.Client] = {}
+REBOUND = 0
+
+
+def count_in_object(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    STOCK.sold += n
+    return tool_context.idempotency_key[:0]
+
+
+def count_in_slot(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    SLOTTED.sold += n
+    return tool_context.idempotency_key[:0]
+
+
+def count_in_own_client(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    OWN_CLIENT.sold += n
+    return tool_context.idempotency_key[:0]
+
+
+def count_deep_inside(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    SALES.counts["it"].sold += n
+    return tool_context.idempotency_key[:0]
+
+
+def count_in_counter(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    COUNTS["it"] += n
+    return tool_context.idempotency_key[:0]
+
+
+def keep_client(n: int, tool_context: ToolContext) -> str:
+    """Keep a client in a dict."""
+    CLIENTS[str(n)] = CLIENT
+    return tool_context.idempotency_key[:0]
+
+
+def rebind(n: int, tool_context: ToolContext) -> str:
+    """Rebind."""
+    global REBOUND
+    REBOUND += n
+    return tool_context.idempotency_key[:0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        (count_in_object, "STOCK"),
+        (count_in_slot, "SLOTTED"),
+        (count_in_own_client, "OWN_CLIENT"),
+        (count_deep_inside, "SALES"),
+        (count_in_counter, "COUNTS"),
+        (keep_client, "CLIENTS"),
+        (rebind, "REBOUND"),
+    ],
+)
+def test_data_of_the_own_modules_is_found(tool: Any, name: str) -> None:
+    report = crash_everywhere(
+        shop(tool), scenario(call(tool.__name__, n=1)), kills=False, max_points=1
+    )
+    assert kinds(report) == [("global", tool.__name__)]
+    assert f"{name!r} of its module" in report.findings[0].text
+
+
+class Measured(BaseTool):
+    """A tool around another one."""
+
+    def __init__(self, inner: FunctionTool) -> None:
+        super().__init__(name=inner.name, description=inner.description)
+        self.inner = inner
+
+    def _get_declaration(self) -> types.FunctionDeclaration | None:
+        return self.inner._get_declaration()
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        return await self.inner.run_async(args=args, tool_context=tool_context)
+
+
+class MeasuredFunction(FunctionTool):
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        return await super().run_async(args=args, tool_context=tool_context)
+
+
+async def pay_by_other_tool(amount: int, tool_context: ToolContext) -> Any:
+    """Pay."""
+    return await FunctionTool(pay).run_async(args={"amount": amount}, tool_context=tool_context)
+
+
+def make_asking(tool: Any) -> Any:
+    tool.in_doubt = "ask"
+    return tool
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("tool", "keyed"),
+    [
+        (Measured(FunctionTool(pay_with_key)), 2),
+        (MeasuredFunction(pay_with_key), 2),
+        (make_asking(Measured(FunctionTool(pay))), 0),
+        (FunctionTool(pay_by_other_tool, in_doubt="ask"), 0),
+    ],
+)
+def test_a_tool_in_the_body_of_another_one_is_part_of_its_call(tool: Any, keyed: int) -> None:
+    report = crash_everywhere(shop(tool), scenario(call(tool.name, amount=3)), kills=False)
+    assert kinds(report) == []
+    assert [*report.tools] == [tool.name]
+    found = report.tools[tool.name]
+    assert (found.effects, found.keyed, found.unkeyed, found.asked) == (1, keyed, 0, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tool", [Measured(FunctionTool(pay)), FunctionTool(pay_by_other_tool)])
+def test_a_call_whose_inner_tool_has_no_key_is_found(tool: Any) -> None:
+    report = crash_everywhere(shop(tool), scenario(call(tool.name, amount=3)), kills=False)
+    assert kinds(report) == [("repeated", tool.name)]
+    assert f"{tool.name} calls pay in its body" in report.notes[0]
+
+
 @pytest.mark.long
 def test_state_outside_of_the_delta_is_found() -> None:
     turns = scenario(call("choose", room="Blue"), call("show_room"))
@@ -401,15 +633,15 @@ def run_nothing() -> None: ...
     ("work", "what"),
     [
         (run_system, "a process"),
-        (run_spawn, "a process"),
-        (run_fork, "a process"),
-        (run_fork_with_threads, "a process"),
-        (run_pty, "a process"),
+        pytest.param(run_spawn, "a process", marks=pytest.mark.long),
+        pytest.param(run_fork, "a process", marks=pytest.mark.long),
+        pytest.param(run_fork_with_threads, "a process", marks=pytest.mark.long),
+        pytest.param(run_pty, "a process", marks=pytest.mark.long),
         (run_thread, "a thread"),
-        (run_raw_thread, "a thread"),
+        pytest.param(run_raw_thread, "a thread", marks=pytest.mark.long),
         (run_pool, "a thread"),
-        (run_executor, "a thread"),
-        (await_thread, ""),
+        pytest.param(run_executor, "a thread", marks=pytest.mark.long),
+        pytest.param(await_thread, "", marks=pytest.mark.long),
         (run_nothing, ""),
     ],
 )

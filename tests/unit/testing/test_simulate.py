@@ -21,6 +21,8 @@ from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from ostinato.types import Content, Part
 from tests.support.planted_faults import PLANTED, plant
 
+LONG = pytest.mark.long
+
 
 async def act(what: str, tool_context: ToolContext) -> str:
     """Do something."""
@@ -87,7 +89,7 @@ def test_sound_agents_break_no_invariant(make: Any) -> None:
 
 
 def test_the_same_seed_does_the_same_and_another_one_something_else() -> None:
-    first, second, other = (simulate(make_agent(), seed=seed, actions=20) for seed in (5, 5, 6))
+    first, second, other = (simulate(make_agent(), seed=seed, actions=8) for seed in (5, 5, 6))
     assert (first.digest, first.figures) == (second.digest, second.figures)
     assert first.digest != other.digest
 
@@ -178,7 +180,10 @@ async def answer_async(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["always", "eventually"])
-@pytest.mark.parametrize("value", [False, FalseLike(), Unclear(), [], 0, ""])
+@pytest.mark.parametrize(
+    "value",
+    [False, Unclear(), *(pytest.param(v, marks=LONG) for v in (FalseLike(), [], 0, ""))],
+)
 @pytest.mark.parametrize("is_async", [False, True])
 def test_an_invariant_with_a_false_result_does_not_hold(
     kind: str, value: Any, is_async: bool
@@ -191,7 +196,9 @@ def test_an_invariant_with_a_false_result_does_not_hold(
     assert report.failures[0].violation.startswith(f"{kind}: check ")
 
 
-@pytest.mark.parametrize("value", [None, True, 1, "yes", [0]])
+@pytest.mark.parametrize(
+    "value", [None, True, *(pytest.param(v, marks=LONG) for v in (1, "yes", [0]))]
+)
 @pytest.mark.parametrize("is_async", [False, True])
 def test_an_invariant_with_none_or_a_true_result_holds(value: Any, is_async: bool) -> None:
     def check(moment: Moment) -> Any:
@@ -391,9 +398,10 @@ def test_a_failure_prints_a_seed_that_replays_it() -> None:
     assert again.failures[0].trace == failure.trace
 
 
+@pytest.mark.long
 def test_actions_of_the_host_are_drawn_and_carried_out() -> None:
     actions = {"note": append_note, "prune": prune_and_rewind}
-    report = simulate(make_agent, runs=6, host_actions=actions)
+    report = simulate(make_agent, runs=4, host_actions=actions)
     report.assert_held()
     assert min(report.figures[name] for name in actions) > 0
 

@@ -526,3 +526,12 @@ def test_a_typed_dict_that_cannot_be_read_is_refused_when_the_tool_is_made() -> 
             continue
         with pytest.raises(AgentConfigError, match=r"Town is a typing\.TypedDict.*_extensions"):
             FunctionTool(func)
+
+
+def test_an_unannotated_input_stream_is_hidden_by_its_name() -> None:
+    def watch(place: str, input_stream=None) -> str:  # type: ignore[no-untyped-def]  # pyright: ignore
+        return f"{place} {input_stream}"
+
+    declared = FunctionTool(watch)._get_declaration()  # pyright: ignore
+    assert "input_stream" not in str(declared)
+    assert "place" in str(declared)

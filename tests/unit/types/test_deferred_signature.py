@@ -11,6 +11,7 @@ import pytest
 from ostinato import Agent, App, LoopAgent, Runner, SequentialAgent
 from ostinato.agents import BaseAgent
 
+LONG = pytest.mark.long  # a process for each
 _FIRST = """
 import inspect, operator, ostinato, ostinato.models, ostinato.sessions
 print(*inspect.signature(operator.attrgetter("{name}")(ostinato)).parameters)
@@ -21,13 +22,15 @@ print(*inspect.signature(operator.attrgetter("{name}")(ostinato)).parameters)
     ("name", "fields"),
     [
         ("Agent", {"name", "model", "tools", "instruction", "before_tool_callback", "sub_agents"}),
-        ("App", {"name", "root_agent", "plugins", "policy"}),
-        ("LoopAgent", {"name", "max_iterations", "sub_agents"}),
-        ("models.LlmRequest", {"model", "contents", "config"}),
-        ("models.LlmResponse", {"content", "partial", "usageMetadata"}),
-        ("models.Gemini", {"model", "base_url"}),
-        ("sessions.Session", {"id", "appName", "userId", "state", "events"}),
-        ("Runner", {"app", "agent", "session_service", "plugins"}),
+        pytest.param("App", {"name", "root_agent", "plugins", "policy"}, marks=LONG),
+        pytest.param("LoopAgent", {"name", "max_iterations", "sub_agents"}, marks=LONG),
+        pytest.param("models.LlmRequest", {"model", "contents", "config"}, marks=LONG),
+        pytest.param("models.LlmResponse", {"content", "partial", "usageMetadata"}, marks=LONG),
+        pytest.param("models.Gemini", {"model", "base_url"}, marks=LONG),
+        pytest.param(
+            "sessions.Session", {"id", "appName", "userId", "state", "events"}, marks=LONG
+        ),
+        pytest.param("Runner", {"app", "agent", "session_service", "plugins"}, marks=LONG),
     ],
 )
 def test_a_class_without_an_object_shows_its_fields(name: str, fields: set[str]) -> None:

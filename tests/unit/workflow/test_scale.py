@@ -57,7 +57,7 @@ async def count_calls(flow: Workflow) -> int:
 
 
 @pytest.mark.spec(217)
-@pytest.mark.parametrize("shape", [sequence, fan])
+@pytest.mark.parametrize("shape", [sequence, pytest.param(fan, marks=pytest.mark.long)])
 async def test_a_node_costs_the_same_in_a_graph_of_any_size(
     shape: Callable[[int], Workflow],
 ) -> None:

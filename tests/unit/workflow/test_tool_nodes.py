@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,18 +12,26 @@ from typing import Any
 import pytest
 
 from ostinato import types
+from ostinato.agents import LlmAgent
 from ostinato.apps import App
 from ostinato.auth import AuthConfig
 from ostinato.context.node import BaseNode, RetryConfig
-from ostinato.errors import GraphError, NodeError
+from ostinato.errors import AgentConfigError, GraphError, NodeError, ToolTimeoutError
 from ostinato.events import Event
+from ostinato.events.tool_origin import ToolOrigin
 from ostinato.runners import Runner
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.sessions.store.effect_ledger import EffectSettings
 from ostinato.testing import crash_everywhere, simulate
-from ostinato.tools import BaseTool, FunctionTool, ToolContext
+from ostinato.tools import AgentTool, BaseTool, FunctionTool, ToolContext
+from ostinato.tools.call_doubt import UnknownOutcome
 from ostinato.workflow import START, FunctionNode, JoinNode, Workflow, node
-from ostinato.workflow.node_errors import ToolInDoubtError, ToolNotRunError
+from ostinato.workflow.node_errors import (
+    NodeTimeoutError,
+    ToolInDoubtError,
+    ToolNotRunError,
+    ToolOutcomeUnknownError,
+)
 from tests.unit.durable.crash import PLACE, WHO, DyingStore, Killed, flagged
 from tests.unit.flows.kit import Store, Talk
 from tests.unit.workflow.kit import asked, gives, lines, shows
@@ -156,6 +165,18 @@ NOW = RetryConfig(max_attempts=3, initial_delay=0.0, jitter=0.0)
 PAID = "show got {'paid': 5}"
 
 
+def test_an_agent_is_a_node_itself() -> None:
+    agent = LlmAgent(name="poet", model="offline")
+    with pytest.raises(GraphError, match="make its agent 'poet' itself the node"):
+        line_of(AgentTool(agent=agent))
+
+
+def test_a_workflow_is_no_agent_for_a_tool() -> None:
+    with pytest.raises(AgentConfigError, match="'flow' is a Workflow: list it in"):
+        graph: Any = Workflow(name="flow", edges=[(START, gives("first"))])
+        AgentTool(agent=graph)
+
+
 async def test_a_tool_in_doubt_runs_again_with_its_key_and_the_event_says_so(service: Any) -> None:
     bank = Bank("die")
     one = service(bank)
@@ -241,6 +262,32 @@ async def test_a_rejected_second_run_ends_the_graph(service: Any, options: Any) 
     assert bank.paid == ["pay@1"] * 2 and (await one.outputs())[-1] == PAID
 
 
+async def test_a_rejection_holds_if_the_tool_asks_no_more(store: Store) -> None:
+    bank, limit = Bank(), [1]
+    tool = bank.tool(require_confirmation=lambda amount: amount > limit[0])
+    talk = Talk(line_of(tool), store)
+    (question,) = asked(await talk.say())
+    limit[0] = 100
+    error = await talk.fails(reply(question.id, {"result": False}))
+    assert isinstance(error, ToolNotRunError) and bank.paid == []
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"in_doubt": "at_most_once"}, {"check": lambda args, context: None}]
+)
+async def test_a_rejected_second_run_holds_whatever_the_policy_is_now(
+    service: Any, options: Any
+) -> None:
+    bank = Bank("die")
+    one = service(bank, in_doubt="ask")
+    assert not await one.say()
+    assert await one.resume() == "paused"
+    later = service(bank, **options)
+    with pytest.raises(ToolInDoubtError, match="a person rejected a second run"):
+        await later.answer(False)
+    assert bank.paid == ["pay@1"]
+
+
 async def test_an_approval_is_asked_for_before_the_first_run(store: Store) -> None:
     bank = Bank()
     talk = Talk(line_of(bank.tool(require_confirmation=True)), store)
@@ -266,6 +313,43 @@ async def test_a_condition_decides_whether_to_ask(memory: Store) -> None:
         tool = bank.tool(require_confirmation=lambda amount, limit=limit: amount > limit)
         assert bool(asked(await Talk(line_of(tool), memory).say())) is asks
     assert bank.paid == ["pay@1"]
+
+
+class Outside(FunctionTool):
+    """A tool that a server has."""
+
+    source = "shop"
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        return ToolOrigin("mcp", self.source, "pay")
+
+
+@pytest.mark.parametrize("makes", ["function", "shop", "other"])
+@pytest.mark.parametrize("made", ["function", "shop"])
+async def test_an_approval_of_a_tool_runs_no_tool_of_another_origin(
+    store: Store, made: str, makes: str
+) -> None:
+    bank = Bank()
+
+    def make(origin: str) -> Any:
+        tool = bank.tool(require_confirmation=True)
+        if origin != "function":
+            tool = Outside(tool.func, require_confirmation=True)
+            tool.source = origin
+        return line_of(tool)
+
+    asking = Talk(make(made), store)
+    (question,) = asked(await asking.say())
+    later = Talk(make(makes), store)
+    if makes == made:
+        assert lines(await later.say(reply(question.id, {"result": True})))[-1].endswith(
+            f'"{PAID}"'
+        )
+        return
+    error = await later.fails(reply(question.id, {"result": True}))
+    assert isinstance(error, ToolNotRunError) and "a person was asked about one of" in str(error)
+    assert bank.paid == []
 
 
 class Asking(BaseTool):
@@ -542,3 +626,147 @@ async def test_a_question_has_the_type_of_its_answer(memory: Store) -> None:
     (question,) = asked(await talk.say())
     assert isinstance(await talk.fails(reply(question.id, {"confirmed": True})), ValueError)
     assert isinstance(question, types.FunctionCall)
+
+
+class Remote(BaseTool):
+    """A tool whose requests get no answer in time or break, and then work.
+
+    Args:
+      bank: what the requests reach.
+      faults: what happens to each: `hang`, `late` or `lost`; then they work.
+      in_doubt: the policy.
+    """
+
+    def __init__(self, bank: Bank, *faults: str, **options: Any) -> None:
+        super().__init__(name="pay", description="Pay.", **options)
+        self.bank = bank
+        self.faults = [*faults]
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        self.bank.act(tool_context)
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "hang":
+            await asyncio.Event().wait()
+        if fault == "late":
+            raise ToolTimeoutError("No answer came in time.")
+        if fault == "lost":
+            return UnknownOutcome(error="The connection broke.")
+        return {"paid": args["amount"]}
+
+
+FAULTS = pytest.mark.parametrize("fault", ["hang", "late", "lost"])
+
+
+def remote_line(tool: BaseTool, **options: Any) -> Workflow:
+    return line_of(tool, timeout=0.05, **options)
+
+
+@FAULTS
+@pytest.mark.parametrize("retry", [None, NOW])
+async def test_a_request_without_an_answer_is_made_at_most_once(
+    store: Store, fault: str, retry: RetryConfig | None
+) -> None:
+    bank = Bank()
+    tool = Remote(bank, fault, in_doubt="at_most_once")
+    talk = Talk(remote_line(tool, retry_config=retry), store)
+    error = await talk.fails()
+    assert isinstance(error, ToolInDoubtError) and "node flow@1/pay@1" in str(error)
+    assert bank.paid == ["pay@1"] and not [e for e in await talk.stored() if e.output == PAID]
+    invocation_id = talk.seen[0].invocation_id
+    again = await talk.fails(None, invocation_id=invocation_id)
+    assert isinstance(again, ToolInDoubtError) and bank.paid == ["pay@1"]
+
+
+@FAULTS
+async def test_a_request_without_an_answer_is_retried_with_its_key(
+    store: Store, fault: str
+) -> None:
+    bank = Bank()
+    talk = Talk(remote_line(Remote(bank, fault, fault), retry_config=NOW), store)
+    assert (await talk.say())[-1].output == PAID
+    assert bank.paid == ["pay@1"] * 3 and len(set(bank.keys)) == 1
+    assert {call.rpartition("/")[2] for call in flagged(await talk.stored())} == {"pay@1"}
+
+
+@FAULTS
+async def test_a_request_without_an_answer_fails_a_node_without_retries(
+    store: Store, fault: str
+) -> None:
+    bank = Bank()
+    error = await Talk(remote_line(Remote(bank, fault)), store).fails()
+    expected = {
+        "hang": NodeTimeoutError,
+        "late": ToolTimeoutError,
+        "lost": ToolOutcomeUnknownError,
+    }
+    assert type(error) is expected[fault] and bank.paid == ["pay@1"]
+
+
+@FAULTS
+async def test_a_person_decides_about_each_request_without_an_answer(
+    store: Store, fault: str
+) -> None:
+    bank = Bank()
+    tool = Remote(bank, fault, fault, in_doubt="ask")
+    talk = Talk(remote_line(tool, retry_config=NOW), store)
+    (first,) = asked(await talk.say())
+    assert "was interrupted and may have taken effect" in first.args["message"]
+    assert bank.paid == ["pay@1"]
+    (second,) = asked(await talk.say(reply(first.id, {"result": True})))
+    assert second.id != first.id and len(bank.paid) == 2
+    assert (await talk.say(reply(second.id, {"result": True})))[-1].output == PAID
+    assert len(bank.paid) == 3
+
+
+async def test_a_rejected_second_request_ends_the_graph(store: Store) -> None:
+    bank = Bank()
+    talk = Talk(remote_line(Remote(bank, "hang", in_doubt="ask"), retry_config=NOW), store)
+    (question,) = asked(await talk.say())
+    error = await talk.fails(reply(question.id, {"result": False}))
+    assert isinstance(error, ToolInDoubtError) and bank.paid == ["pay@1"]
+    (again,) = asked(await talk.say(None, invocation_id=talk.seen[0].invocation_id))
+    assert again.id != question.id and bank.paid == ["pay@1"]
+
+
+@pytest.mark.parametrize("found", [True, False])
+@FAULTS
+async def test_a_check_decides_about_a_request_without_an_answer(
+    store: Store, fault: str, found: bool
+) -> None:
+    bank = Bank()
+    check = bank.find if found else lambda args, tool_context: None
+    tool = Remote(bank, fault, in_doubt="at_most_once", check=check)
+    talk = Talk(remote_line(tool, retry_config=NOW), store)
+    shown = "show got {'paid': 5, 'found': True}" if found else PAID
+    assert (await talk.say())[-1].output == shown
+    assert len(bank.paid) == (1 if found else 2)
+
+
+@pytest.mark.parametrize("kind", ["function", "graph"])
+async def test_a_call_that_the_limit_of_a_node_around_it_cut_is_not_repeated(
+    store: Store, kind: str
+) -> None:
+    bank = Bank()
+    tool = Remote(bank, "hang", in_doubt="at_most_once")
+
+    async def outer(node_input: Any, ctx: Any) -> Any:
+        return await ctx.run_node(tool, ARGS)
+
+    around: Any = Workflow(name="inner", edges=[(START, gives("one", ARGS), tool)])
+    if kind == "function":
+        around = FunctionNode(func=outer, name="outer", rerun_on_resume=True)
+    limited = node(around, timeout=0.05, retry_config=NOW)
+    talk = Talk(Workflow(name="flow", edges=[(START, limited, shows())]), store)
+    error = await talk.fails()
+    assert isinstance(error, ToolInDoubtError) and "was cut off" in str(error)
+    assert len(bank.paid) == 1
+
+
+async def test_the_ledger_says_that_an_outcome_is_unknown(service: Any, tmp_path: Path) -> None:
+    bank = Bank()
+    for number, fault in enumerate(("late", "lost")):
+        tool = Remote(bank, fault, in_doubt="at_most_once")
+        one = Service(tmp_path / f"{number}.db", bank, lambda tool=tool: line_of(tool))
+        with pytest.raises(ToolInDoubtError):
+            await one.say()
+        assert await one.effects() == [("flow@1/pay@1", "unknown", "at_most_once", 1, "")]

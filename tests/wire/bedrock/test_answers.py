@@ -284,7 +284,7 @@ def test_a_model_does_not_show_its_key() -> None:
     assert KEY not in repr(model) + str(model) + model.model_dump_json()
 
 
-@BOTH
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore:.* is not a valid:UserWarning")
 async def test_wrong_types_in_every_field(stream: bool) -> None:
     right = (

@@ -234,7 +234,7 @@ async def test_calls_without_ids_get_ids_of_their_own() -> None:
     assert calls == results and len({*calls, ""}) == 4 and calls[2] == "adk-1"
 
 
-@BOTH
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore:.* is not a valid:UserWarning")
 async def test_wrong_types_in_every_field(stream: bool) -> None:
     right = interaction("i1", THOUGHT, output("Hello"), CALL, status="requires_action")

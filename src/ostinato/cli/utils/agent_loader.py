@@ -34,6 +34,14 @@ def is_single_agent_directory(path: Path | str) -> bool:
     return any((Path(path) / name).is_file() for name in ("agent.py", AGENT_FILE))
 
 
+class AgentImportError(ValueError, ImportError):
+    """An import of an agent's code failed; programs for google-adk catch the ImportError."""
+
+
+class AgentModuleNotFoundError(AgentImportError, ModuleNotFoundError):
+    """An agent's code imports a module that is not installed."""
+
+
 class AgentLoader(BaseAgentLoader):
     """The agents of a folder: one per sub-folder or Python file, or the folder itself.
 
@@ -105,6 +113,7 @@ class AgentLoader(BaseAgentLoader):
 
         Raises:
           ValueError: the name is invalid, there is no such agent, or it has no root agent.
+          AgentImportError: its code imports what is not there; a ValueError and ImportError.
           Exception: what the agent's own code raised when it was imported.
         """
         if agent_name not in self._loaded:
@@ -144,7 +153,11 @@ class AgentLoader(BaseAgentLoader):
             if isinstance(cause, Exception) and not isinstance(cause, ImportError):
                 cause.add_note(error.message)
                 raise cause from None
-            raise ValueError(f"Agent {name!r} cannot be loaded: {error.message}") from error
+            kind = ValueError
+            if isinstance(cause, ImportError):
+                is_missing = isinstance(cause, ModuleNotFoundError)
+                kind = AgentModuleNotFoundError if is_missing else AgentImportError
+            raise kind(f"Agent {name!r} cannot be loaded: {error.message}") from error
         if loaded.app is not None:
             return loaded.app
         return loaded.root.root_node if isinstance(loaded.root, NodeAgent) else loaded.root

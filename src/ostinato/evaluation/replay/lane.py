@@ -19,6 +19,7 @@ from ...artifacts.in_memory_artifact_service import InMemoryArtifactService
 from ...context.budget import Price
 from ...errors import InputValidationError
 from ...events.event import Event
+from ...events.node_call import NodeCallRecord
 from ...execution.routing.agent_choice import agents_below
 from ...execution.store_access import import_events
 from ...memory.in_memory_memory_service import InMemoryMemoryService
@@ -36,6 +37,7 @@ from .recording import (
     list_answer_keys,
     list_steps,
     read_answer,
+    read_output,
     readdress_answers,
 )
 
@@ -49,6 +51,7 @@ class LaneRun:
     Attributes:
       steps: its calls.
       answer: the text of its last final response.
+      output: the last output of a workflow as JSON text; "" without one.
       usage: tokens, calls, cost, seconds.
       stopped: the call of effect at which the replay was stopped, or None.
       asked_otherwise: that a tool asks the user about a recorded call and did not then, or the
@@ -60,6 +63,7 @@ class LaneRun:
 
     steps: list[Step] = field(default_factory=list[Step])
     answer: str = ""
+    output: str = ""
     usage: TurnUsage = field(default_factory=TurnUsage)
     stopped: Call | None = None
     asked_otherwise: str = ""
@@ -102,6 +106,7 @@ def read_recorded(exchange: Exchange, prices: dict[str, Price], models: dict[str
     for event in exchange.events:
         used = event.usage_metadata
         usage.tool_calls += len(event.get_function_calls())
+        usage.tool_calls += NodeCallRecord.of(event) is not None
         if used is None:
             continue
         usage.model_calls += 1
@@ -117,7 +122,8 @@ def read_recorded(exchange: Exchange, prices: dict[str, Price], models: dict[str
             usage.unpriced = list(dict.fromkeys([*usage.unpriced, name or event.author]))
         elif usage.cost is not None:
             usage.cost += prices[name].of(used)
-    return LaneRun(list_steps(exchange.events), read_answer(exchange.events), usage)
+    events = exchange.events
+    return LaneRun(list_steps(events), read_answer(events), read_output(events), usage)
 
 
 def list_models(root: BaseAgent) -> dict[str, str]:
@@ -195,7 +201,7 @@ class LaneRunner:
             check_tree(root)
         self._settings = settings
         observer = RunObserver(settings.prices, settings.seed)
-        gate = CallGate(settings.read_only, settings.mock)
+        self._gate = gate = CallGate(settings.read_only, settings.mock, observer)
         given = list(agent.plugins) if isinstance(agent, App) else []
         plugins = [observer, *given, gate]
         self._app: App | None = None
@@ -256,7 +262,7 @@ class LaneRunner:
         last = came[-1] if came else None
         if last is not None and last.error_code and not last.content:
             run.error = run.error or f"{last.error_code}: {last.error_message or ''}"
-        run.steps, run.answer = list_steps(came), read_answer(came)
+        run.steps, run.answer, run.output = list_steps(came), read_answer(came), read_output(came)
         run.usage = record.usage
         run.usage.seconds = seconds or record.usage.seconds
         run.asked_otherwise = table.asked_otherwise
@@ -274,10 +280,16 @@ class LaneRunner:
         state = exchange.initial_state()
         session = await service.create_session(app_name=recorded.app_name, state=state, **names)
         await import_events(service, session, exchange.history)
+        begins = len(session.events)
         keys = list_answer_keys(exchange.events)
         used: set[str] = set()
         began = asyncio.get_running_loop().time()
-        for message in exchange.messages:
+        for number, message in enumerate(exchange.messages):
+            if number:
+                session = await service.get_session(app_name=recorded.app_name, **names)
+                assert session is not None
+                between = exchange.list_between(number, session.events[begins:])
+                await import_events(service, session, between)
             waiting: dict[str, list[str]] = {}
             for call_id, key in list_answer_keys(came).items():
                 if call_id not in used:
@@ -310,6 +322,7 @@ class LaneRunner:
             runner = Runner(app=self._app, **services)
         else:
             runner = Runner(agent=self._root, plugins=self._plugins, **services)
+        runner.gate_node_calls(self._gate)
         self._last = runner  # closing one closes the models and toolsets that all share
         return runner
 

@@ -264,8 +264,14 @@ def format_markdown(report: ReplayReport) -> str:
     for one in changed[:_SHOWN]:
         change = one.change
         recorded, new = one.recorded.answer, one.new.answer
+        if recorded.split() == new.split():
+            recorded, new = one.recorded.output, one.new.output
         if change.step is not None:
-            recorded, new = format_calls(change.expected), format_calls(change.actual)
+            places = change.expected_place, change.actual_place
+            if places[0] == places[1]:
+                places = "", ""
+            recorded = format_calls(change.expected, places[0])
+            new = format_calls(change.actual, places[1])
         cells = (one.session_id, one.invocation_id, describe(change, one.new), recorded, new)
         shown = [quote_cell(cell, _LONGEST_CELL) for cell in cells]
         lines.append(f"| {' | '.join(shown)} |")

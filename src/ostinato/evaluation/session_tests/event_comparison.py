@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ...events.event import Event
+from ...events.request_input import REQUEST_INPUT
 
 _PART_NOISE = ("thoughtSignature",)
 _ACTION_NOISE = (
@@ -17,6 +18,7 @@ _ACTION_NOISE = (
     "endOfAgent",
     "artifactDelta",
 )
+_SUBSTANCE = ("content", "output", "actions", "errorCode")
 _INTERNAL = ("_adk", "temp:")
 
 
@@ -29,9 +31,11 @@ def normalize_event(event: Event) -> dict[str, Any]:
     dumped = event.model_dump(mode="json", by_alias=True, exclude_none=True)
     found: dict[str, Any] = {
         name: dumped[name]
-        for name in ("author", "branch", "output", "errorCode", "errorMessage")
+        for name in ("author", "branch", "errorCode", "errorMessage")
         if dumped.get(name)
     }
+    if "output" in dumped:
+        found["output"] = dumped["output"]
     content = dumped.get("content")
     if content:
         parts = cast(list[dict[str, Any]], content.get("parts") or [])
@@ -70,6 +74,8 @@ def _clean_part(part: dict[str, Any]) -> dict[str, Any]:
             if isinstance(original, dict):
                 call = {k: v for k, v in cast(dict[str, Any], original).items() if k != "id"}
                 plain["args"] = {**known, "originalFunctionCall": call}
+            elif plain.get("name") == REQUEST_INPUT:
+                plain["args"] = {k: v for k, v in known.items() if k != "interruptId"}
             if plain.get("args") == {}:
                 del plain["args"]
             kept[name] = plain
@@ -88,7 +94,7 @@ def compare_events(actual: Sequence[Event], recorded: Sequence[Event]) -> list[s
 
 def _order(events: Sequence[Event]) -> list[dict[str, Any]]:
     shown = [normalize_event(event) for event in events if not event.partial]
-    kept = [one for one in shown if "content" in one or "actions" in one or "errorCode" in one]
+    kept = [one for one in shown if any(name in one for name in _SUBSTANCE)]
     return sorted(kept, key=lambda one: one.get("branch", ""))
 
 

@@ -10,11 +10,12 @@ from ...context.callbacks import first_answer
 from ...context.context import Context, invocation_of
 from ...errors import InputValidationError
 from ...events.event import Event
+from ...events.node_call import name_path
+from ...events.pending import QUESTIONS
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
 from ...plugins.base_plugin import BasePlugin
 
-_REQUESTS = ("adk_request_confirmation", "adk_request_credential")
 _SET_RESPONSE = "set_model_response"
 
 
@@ -40,6 +41,12 @@ async def ask_own_callbacks(context: Context, request: LlmRequest) -> LlmRespons
     )
 
 
+def _is_of_node(event: Event) -> bool:
+    """Return whether a node of a workflow wrote an event, and no agent: its author is a workflow
+    above it."""
+    return event.author in name_path(event.node_info.path).split("/")[:-1]
+
+
 class RecordedAnswers(BasePlugin):
     """Answers each request to a model with the next recorded content of its agent.
 
@@ -53,14 +60,14 @@ class RecordedAnswers(BasePlugin):
         skips = False
         for event in events:
             content = event.content
-            if content is None or event.author == "user":
+            if content is None or event.author == "user" or _is_of_node(event):
                 continue
             if content.role == "user":
                 names = [one.name for one in event.get_function_responses()]
                 skips = skips or _SET_RESPONSE in names
             elif skips:
                 skips = False  # the runtime wrote this one, from the call of set_model_response
-            elif not any(one.name in _REQUESTS for one in event.get_function_calls()):
+            elif not any(one.name in QUESTIONS for one in event.get_function_calls()):
                 self._left.setdefault(event.author, []).append(content)
 
     async def before_model_callback(

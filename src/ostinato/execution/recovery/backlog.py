@@ -12,7 +12,7 @@ from ...errors import InputValidationError
 from ...sessions.store.durable_store import CallAnswer, InboxMessage, Place
 from ...telemetry.tracing import caller_headers
 from ..run_request import RunRequest, as_content
-from ..store_access import StoreAccess
+from ..store_access import StoreAccess, store_checked_answers
 from .recovery import Recovered, Recovery
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Backlog:
 
         Raises:
           CallAlreadyAnsweredError: another message has answered one of the calls.
+          StaleSessionError: the answers are to be checked again.
           SessionNotFoundError: there is no such session.
           InputValidationError: its message is empty, or JSON cannot carry it.
         """
@@ -88,12 +89,17 @@ class Backlog:
         """
         request.message = as_content(request.message)
         place, turn = request.place, contexts.make_turn(request)
+        work = Work(place, request.id, request.message, request.state_delta, once=request.once)
+
+        async def check() -> None:
+            await contexts.check_answers_of(await self._store.load(place), turn)
+
         if request.answers_calls:
             if await turn.adopt_waiting_message():
                 return request.id
-            await contexts.check_answers_of(await self._store.load(place), turn)
-        work = Work(place, request.id, request.message, request.state_delta, once=request.once)
-        return await self.put(work, turn.answers)
+            await check()
+        await store_checked_answers(lambda: self.put(work, turn.answers), check)
+        return request.id
 
     async def take(self, limit: int) -> list[tuple[Place, str]]:
         """Dequeue messages without a waiting caller: one per free session, each leased.

@@ -15,6 +15,7 @@ from ..._shielded import is_loop_running, run_shielded
 from ...agents.base_agent import BaseAgent
 from ...agents.guarded_run import is_guardrail_stop
 from ...context.invocation import InvocationContext
+from ...durable.effect_notes import EffectNote
 from ...durable.journal import Journal
 from ...durable.run_scope import RunScope, SessionKey
 from ...errors import (
@@ -38,11 +39,12 @@ from ...sessions.log.call_requests import (
     original_call_id,
     unfinished_decisions,
 )
-from ...sessions.log.event_log import EventLog, visible_records
+from ...sessions.log.event_log import EventLog, EventRecord, visible_records
 from ...sessions.log.resume import RERUN, SEALED, OpenCall, open_calls
-from ...sessions.store.durable_store import DurableStore, Place
+from ...sessions.store.durable_store import DurableStore, JournalRow, Place
 from ...sessions.store.keyed_requests import is_keyed
 from ...tools.function_tool import REJECTED
+from ...workflow.rehydrate import make_cut_events
 from ..routing.task_choice import is_task
 from ..turn import Turn
 from ..turns import TurnGuard
@@ -86,15 +88,43 @@ async def try_to_seal(ctx: InvocationContext, cause: BaseException) -> StoreErro
 
 
 async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
+    rows: Sequence[JournalRow] = ()
     try:
         events = [*sealing_events(ctx, cause), *_repeat_questions(ctx, cause)]
-        await ctx.services.commit([*events, *_end_of_key(ctx, cause)])
+        events += make_cut_events(ctx)
+        rows = _take_effects(ctx, events)
+        await ctx.services.commit([*events, *_end_of_key(ctx, cause)], rows)
     except InputValidationError:
         # A result that cannot be stored ended the run: the error replaces the results.
         ctx.run_state.finished_responses.clear()
-        await ctx.services.commit([*sealing_events(ctx, cause), *_end_of_key(ctx, cause)])
+        events = [*sealing_events(ctx, cause), *make_cut_events(ctx), *_end_of_key(ctx, cause)]
+        await ctx.services.commit(events, rows)
     for tidy_up in ctx.run_state.cleanup_callbacks.values():
         await tidy_up()
+
+
+def _take_effects(ctx: InvocationContext, events: Sequence[Event]) -> Sequence[JournalRow]:
+    """Return the ledger's rows of the calls that began and that the end of the run closes.
+
+    A tool that was cancelled may have taken effect, and one in a thread runs to its end.
+
+    Args:
+      events: those that close the calls.
+    """
+    journal = ctx.run_state.journal
+    if journal is None or not journal.keeps_effects:
+        return ()
+    responses = {one.id: one for event in events for one in event.get_function_responses()}
+    for call_id, response in responses.items():
+        row = journal.earlier_row(call_id)
+        if row is None or row.status != "started" or journal.effect(call_id) is not None:
+            continue
+        found = ctx.log.find_call(call_id or "")
+        asked = None if found is None else call_of(found, call_id or "")
+        if found is not None and asked is not None:  # it began in a process that has ended
+            note = EffectNote(response.name or "", "", found.author, asked.args or {})
+            journal.note_effect(call_id, note)
+    return journal.take_effects({call: one.response for call, one in responses.items()})
 
 
 def _repeat_questions(ctx: InvocationContext, cause: BaseException) -> list[Event]:
@@ -182,10 +212,45 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     return [*events, *(_ran_again(ctx, calls) for calls in _by_event(unrecorded))]
 
 
+def close_cut_calls(
+    ctx: InvocationContext, cause: Exception, path: str, agent: str = ""
+) -> list[Event]:
+    """Return the responses to the calls that a failed attempt of a node or an agent left open.
+
+    It may be retried, or the node around it may handle the error: the run may not end here.
+
+    Args:
+      ctx: the run.
+      cause: how the attempt failed.
+      path: the node's path; calls of the nodes below it count, too.
+      agent: the name of an agent in the context's scope, whose own calls count in place of a path.
+    """
+    root_agent = ctx.agent.root_agent
+
+    def is_cut(record: EventRecord) -> bool:
+        if agent:
+            return (record.author, record.scope) == (agent, ctx.isolation_scope)
+        return record.path == path or (record.path or "").startswith(f"{path}/")
+
+    found = [*open_calls(ctx.log, ctx.invocation_id, below=True), *_decided_calls(ctx, cause)]
+    cut = {
+        call.call_id: call
+        for call in found
+        if is_cut(call.record)
+        if not call.long_running
+        if not is_task(ctx.log, root_agent, call.record, call.call_id)
+    }
+    return [
+        _seal_calls(ctx, calls, [_explain_end(ctx, call, cause, set()) for call in calls])
+        for calls in _by_event([*cut.values()])
+    ]
+
+
 def _decided_calls(ctx: InvocationContext, cause: BaseException) -> list[OpenCall]:
     """Return the tool calls that the user approved and that have no result.
 
-    A call whose tool had not started when an error ended the run is excluded: a resume runs it.
+    A call whose tool had not started when an error ended the run is excluded: a resume runs it. So
+    is a long-running one that another invocation runs, of a message with an idempotency key.
     """
     answered = _answered_here(ctx)
     if not answered and not ctx.log.called_long_running(ctx.invocation_id):
@@ -193,8 +258,9 @@ def _decided_calls(ctx: InvocationContext, cause: BaseException) -> list[OpenCal
     return [
         call
         for call in unfinished_decisions(ctx.log)
-        if (call.record.invocation_id == ctx.invocation_id or call.call_id in answered)
-        and kind_of(call.name) == "result"
+        if call.call_id in answered
+        or (call.record.invocation_id == ctx.invocation_id and not call.long_running)
+        if kind_of(call.name) == "result"
         and (not isinstance(cause, Exception) or _has_begun(ctx, call.call_id))
     ]
 
@@ -218,8 +284,9 @@ def _answered_here(ctx: InvocationContext) -> set[str]:
 
 def _has_begun(ctx: InvocationContext, call_id: str) -> bool:
     journal = ctx.run_state.journal
-    return call_id in ctx.run_state.finished_responses or (
-        journal is not None and journal.row(call_id) is not None
+    state = ctx.run_state
+    return call_id in (*state.finished_responses, *state.started_call_ids) or (
+        journal is not None and journal.earlier_row(call_id) is not None
     )
 
 
@@ -241,9 +308,15 @@ def _ran_again(ctx: InvocationContext, calls: list[OpenCall]) -> Event:
 def _explain_end(
     ctx: InvocationContext, call: OpenCall, cause: BaseException, decided_ids: set[str]
 ) -> str:
-    """Return why a call has no result; of a decided call, whether it ran is known."""
+    """Return why a call has no result; of a decided call, whether it ran is known.
+
+    A call that an error cut had begun, and has no error of its own: its tool was cancelled.
+    """
     if isinstance(cause, Exception):
-        return f"{type(cause).__name__}: {cause}"
+        text = f"{type(cause).__name__}: {cause}"
+        if call.call_id not in ctx.run_state.started_call_ids:
+            return text
+        return f"{text}{'' if text.endswith('.') else '.'} {_CANCELLED}"
     if call.call_id not in decided_ids or _may_have_run(ctx, call.call_id):
         return _CANCELLED
     return REJECTED if is_rejected(ctx.log, call.call_id) else _NOT_RUN
@@ -252,7 +325,7 @@ def _explain_end(
 def _may_have_run(ctx: InvocationContext, call_id: str) -> bool:
     """Return whether a decided call's tool started, in this run or in an earlier one."""
     state = ctx.run_state
-    row = None if state.journal is None else state.journal.row(call_id)
+    row = state.earlier_row(call_id)
     if call_id in state.started_call_ids or (row is not None and row.status != "state"):
         return True
     return _count_responses(ctx.log, call_id) > 1  # a call in doubt was asked again
@@ -282,7 +355,7 @@ def _seal_calls(ctx: InvocationContext, calls: list[OpenCall], texts: Sequence[s
 
 def _run_before(ctx: InvocationContext, call: OpenCall) -> Sequence[str]:
     """Return the ids under which a call is in doubt: this run or an earlier one may have run it."""
-    row = None if ctx.run_state.journal is None else ctx.run_state.journal.row(call.call_id)
+    row = ctx.run_state.earlier_row(call.call_id)
     if call.call_id in ctx.run_state.repeated_call_ids or row is None:
         return ctx.run_state.repeated_call_ids.get(call.call_id, ())
     return [call.call_id] if row.status == "started" else read_rerun_ids(row)
@@ -403,7 +476,7 @@ def _close_decided_call(log: EventLog, journal: Journal, call: OpenCall) -> Even
     stored = _load_result(journal, call)
     if stored is not None:
         return stored
-    row = journal.row(call.call_id)
+    row = journal.earlier_row(call.call_id)
     has_begun = row is not None and row.status != "state"
     if has_begun or _count_responses(log, call.call_id) > 1:  # a call in doubt was asked again
         return _answer_event([call], [_error_part(call, _PASSED_BY)])
@@ -504,3 +577,12 @@ class YieldEnding:
             self._tracing.end(reason)
             if self._holding is not None:
                 await self._holding.leave(reason)
+
+
+async def report_error(ctx: InvocationContext, error: Exception, *, has_agent_failed: bool) -> None:
+    """Tell plugins of a run's error, and of its end if a hook of theirs raised it."""
+    hooks = ctx.plugin_manager
+    if hooks.overrides("on_run_error_callback"):
+        await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
+    if not has_agent_failed:
+        await hooks.run_after_run_callback(invocation_context=ctx)

@@ -347,8 +347,9 @@ class Recovery:
                 await run_shielded(
                     self._park_invocation(self._make_turn(request, over=left), reason)
                 )
-        invocation_id = request.invocation_id or request.id
-        return Recovered(place, invocation_id, outcome, reason, time.monotonic() - begun)
+        # A message that answers a call runs in the invocation of that call.
+        seconds = time.monotonic() - begun
+        return Recovered(place, turn.invocation_id, outcome, reason, seconds)
 
     async def _run_turn(
         self, turn: Turn, left: Lease | InboxMessage, own: RunRequest | None

@@ -15,6 +15,7 @@ from ...context.invocation import InvocationContext
 from ...context.run_path import path_of_agent
 from ...errors import AgentConfigError, InvalidAnswerError
 from ...models.base_llm import BaseLlm
+from ...sessions.log.call_requests import find_original, original_call_id
 from ...sessions.log.event_log import (
     AGENT_STATE,
     END_OF_AGENT,
@@ -128,6 +129,8 @@ def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
         asked, *ctx.run_state.other_answers = answered
     if ctx.is_resumable and not (asked is not None and asked.invocation_id != ctx.invocation_id):
         ctx.agent, start = find_agent_to_run(log, root_agent, _end_of_first(ctx, first)), first
+        if asked is not None and _has_ended(ctx, first):
+            start = _go_to_call(ctx, root_agent, asked, newest)
     elif asked is not None:
         start = _go_to_call(ctx, root_agent, asked, newest)
     else:
@@ -136,6 +139,18 @@ def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
     if not ctx.run_path:
         place_run(ctx, root_agent, None)
     _set_resume(ctx, start, asked or log.records[newest])
+
+
+def _has_ended(ctx: InvocationContext, first: int) -> bool:
+    """Return whether the first agent of an invocation has ended, so that only the one that made an
+    answered call has to act: a further update of a long-running call, for instance."""
+    agent: BaseAgent = ctx.agent
+    if isinstance(agent, NodeAgent):
+        return False
+    if isinstance(agent, LlmAgent):
+        resume = Resume(ctx.log, ctx.invocation_id, first, ctx.run_state.checkpoints)
+        return resume.look(agent.name, ctx.branch).kind == "ended"
+    return bool(ctx.end_of_agents.get(agent.name))
 
 
 def prepare_answer(ctx: InvocationContext, root_agent: BaseAgent, asked: EventRecord) -> None:
@@ -238,7 +253,23 @@ def _go_to_call(
     ctx.agent = agent or find_agent_to_run(ctx.log, root_agent, newest + 1)
     ctx.branch = caller.branch
     place_run(ctx, root_agent, caller)
-    return ctx.log.records.index(asked)
+    if agent is None:
+        return newest + 1  # another agent takes the message, and its earlier words do not count
+    return _find_response_start(ctx.log, caller)
+
+
+def _find_response_start(log: EventLog, asked: EventRecord) -> int:
+    """Return the index of the model response that led to a call: for a request, that of the tool's
+    call. The agents that the same response called count as well.
+    """
+    at = log.records.index(asked)
+    origins = [at]
+    for call in asked.event().get_function_calls() if asked.long_running else ():
+        original = original_call_id(call.name or "", call.args or {})
+        record = find_original(log, at, asked, original) if original else None
+        if record is not None:
+            origins.append(log.records.index(record))
+    return min(origins)
 
 
 def _set_resume(ctx: InvocationContext, start: int, asked: EventRecord) -> None:

@@ -22,23 +22,36 @@ from ...context.readonly import ReadonlyContext
 from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
 from ...events.event import Event, NodeInfo
 from ...events.request_input import DECLINED, TOOL_QUESTION
+from ...events.tool_origin import OWN_TOOL, ToolOrigin
 from ...flows.llm_flows.auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
+from ...flows.llm_flows.tool_calls.call_origins import (
+    describe_other,
+    describe_tool,
+    find_call_origin,
+    is_other_tool,
+    is_unreachable,
+)
 from ...flows.llm_flows.tool_calls.framework_calls import read_question_answer
+from ...flows.llm_flows.tool_calls.request_tools import find_runtime_tools, may_add_tools
 from ...sessions.log.call_requests import (
-    already_answered,
     call_of,
     call_requests,
     find_original,
     find_request,
+    find_unstarted,
     kind_of,
     original_call_id,
     read_question,
 )
-from ...sessions.log.confirmation_answers import check_confirmation, read_confirmation
+from ...sessions.log.confirmation_answers import (
+    already_answered,
+    check_confirmation,
+    read_confirmation,
+)
 from ...sessions.log.event_log import EventLog, EventRecord, visible_indexes
 from ...sessions.log.history import is_imported
 from ...sessions.store.durable_store import CallAnswer, CallRequest
-from ...tools.base_tool import BaseTool
+from ...tools.base_tool import BaseTool, describe_origin
 from ...tools.function_tool import make_rejection
 from ...tools.json_fit import parse_answer
 from ...workflow.requests import is_request
@@ -160,6 +173,12 @@ def _check_open(log: EventLog, asked: _Asked, message_id: str) -> None:
         raise RequestWithdrawnError(
             f"Call {call_id!r} does not wait any more: the session was rewound to before it."
         )
+    records = (log.records[index] for index in reversed(visible))
+    if request.kind == "result" and call_id in find_unstarted(records):
+        raise CallNotOpenError(
+            f"Call {call_id!r} does not wait for a result, because its tool has not started: a "
+            "person has to approve the call first, or it was rejected or could not start."
+        )
     for index in reversed(visible):
         record = log.records[index]
         if record is asked.record or all(call != call_id for call, _ in record.responses):
@@ -196,8 +215,8 @@ def _check_response(log: EventLog, asked: _Asked) -> None:
         fault = find_payload_fault(arguments, decided)
     if fault:
         raise InvalidAnswerError(
-            f"The answer to call {request.call_id!r} ({request.name}) cannot be used: {fault}. "
-            "The call stays open."
+            f"The answer to call {request.call_id!r} ({request.name}) cannot be used: "
+            f"{fault.rstrip('.')}. The call stays open."
         )
 
 
@@ -276,17 +295,51 @@ async def check_tools(
         call = _original_of(ctx.log, request)
         if call is None:
             continue
-        tools = {tool.name: tool for tool in await agent.canonical_tools(ReadonlyContext(ctx))}
-        tool = tools.get(call.name or "")
-        if tool is None:
-            if is_rejected:
-                continue  # a rejection runs no tool
-            raise InvalidAnswerError(
-                f"Agent {request.author!r} no longer has the tool {call.name!r}, which call "
-                f"{answer.call_id!r} asks for. The call stays open."
-            )
+        listed = await agent.canonical_tools(ReadonlyContext(ctx))
+        tool = find_runtime_tools(ctx, agent, listed).get(call.name or "")
+        made = ctx.log.find_call(call.id or "")
+        origin = OWN_TOOL if made is None else find_call_origin(call.id or "", made)
+        if tool is None or is_other_tool(agent, origin, call, tool):
+            is_hidden = tool is None and origin.is_own and may_add_tools(ctx, agent)
+            if is_rejected or is_hidden:
+                continue  # a rejection runs no tool, and only a request tells all of them
+            raise InvalidAnswerError(await _describe_loss(ctx, agent, request, call, origin, tool))
         if decision is not None and request.kind == "approval":
             _check_decision(request, record, tool, decision, edited)
+
+
+async def _describe_loss(
+    ctx: InvocationContext,
+    agent: Any,
+    request: CallRequest,
+    call: types.FunctionCall,
+    origin: ToolOrigin,
+    tool: BaseTool | None,
+) -> str:
+    """Return why an answer is refused whose tool the agent does not have now.
+
+    Args:
+      ctx: the run.
+      agent: the agent.
+      request: the request that the answer is for.
+      call: the tool's call.
+      origin: where the tool came from.
+      tool: another tool with that name, if there is one.
+    """
+    wanted = describe_tool(call.name or "", origin)
+    if await is_unreachable(ctx, agent, origin):
+        return (
+            f"{origin.source_text} cannot be reached, so the answer to call {request.call_id!r} "
+            f"for its tool {call.name!r} is not taken. The call stays open; answer again later."
+        )
+    found = ""
+    if tool is not None:
+        where = describe_other(describe_origin(tool), origin)
+        found = f" Its tool of that name is now one of {where}."
+    return (
+        f"Agent {request.author!r} no longer has the tool {wanted}, which call "
+        f"{request.call_id!r} asks for.{found} The call stays open."
+    )
 
 
 def _is_about_tool(request: CallRequest, record: EventRecord) -> bool:
@@ -331,13 +384,13 @@ def _check_decision(
     if fault:
         raise InvalidAnswerError(
             f"The answer to call {request.call_id!r}, by which a policy asks about tool "
-            f"{tool.name!r}, cannot be used: {fault}. The call stays open."
+            f"{tool.name!r}, cannot be used: {fault.rstrip('.')}. The call stays open."
         )
     fault = "" if edited is None else tool.find_argument_fault(edited)
     if fault:
         raise InvalidAnswerError(
             f"The edited arguments of call {request.call_id!r} do not fit tool "
-            f"{tool.name!r}: {fault}. The call stays open."
+            f"{tool.name!r}: {fault.rstrip('.')}. The call stays open."
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ... import types
@@ -15,6 +16,9 @@ from ...errors import CallNotOpenError
 from ...events.event import Event
 from ...flows.llm_flows.delegation import is_rewound, run_after_tasks
 from ...sessions.log.event_log import EventLog, EventRecord
+from ...sessions.log.late_results import LATE, LateResult, find_late_results, find_reader
+from ...sessions.log.resume import waits_for_words
+from ...sessions.log.word_readers import WORDS, WordReader
 from ...sessions.session import Session, log_of
 from ...workflow.requests import is_request
 
@@ -26,11 +30,33 @@ class MessageTarget(NamedTuple):
       branch: its branch.
       scope: its isolation scope.
       asked: the record of the task's call; None for no task.
+      late: the late results in the message.
+      word_readers: who reads what the message holds beside its answers, and does not see the
+        whole message.
     """
 
     branch: str | None = None
     scope: str | None = None
     asked: EventRecord | None = None
+    late: Mapping[str, LateResult] = MappingProxyType({})
+    word_readers: Sequence[WordReader] = ()
+
+    def mark_message(
+        self, message: types.Content, metadata: dict[str, Any] | None
+    ) -> dict[str, Any] | None:
+        """Return the custom metadata of the message's event: those given, the late results, and
+        the readers of its words.
+
+        Args:
+          message: the message to store.
+          metadata: those given.
+        """
+        marks: dict[str, Any] = {}
+        if self.late:
+            marks[LATE] = {call_id: [*one] for call_id, one in self.late.items()}
+        if self.word_readers and any(not part.function_response for part in message.parts or ()):
+            marks[WORDS] = [[*one] for one in self.word_readers]
+        return {**(metadata or {}), **marks} if marks else metadata
 
 
 Run = Callable[[InvocationContext], AsyncGenerator[Event, None]]
@@ -67,19 +93,53 @@ def answered_call(session: Session, message: types.Content) -> EventRecord | Non
 
 
 def resolve_answer_target(log: EventLog, message: types.Content) -> MessageTarget:
-    """Return the branch and scope of the calls that a message answers.
+    """Return the branch and scope of the agents that read the answers in a message.
 
-    The target is empty if the calls have several, so that each of their agents sees the message,
-    and for requests of workflow nodes, which find it anywhere.
+    The target is empty if these are several, so that each of the agents sees the message, and for
+    requests of workflow nodes, which find it anywhere.
     """
     answers = [p.function_response for p in message.parts or () if p.function_response]
-    found = [log.find_call(answer.id or "") for answer in answers]
-    places = {
-        (None if is_request(record) else record.branch, record.scope)
-        for record in found
-        if record is not None
-    }
-    return MessageTarget(*places.pop()) if len(places) == 1 else MessageTarget()
+    late, places = find_late_results(log, message), set[tuple[str | None, str | None]]()
+    for answer in answers:
+        asked = log.find_call(answer.id or "")
+        reader = late.get(answer.id or "") or asked
+        if asked is not None and reader is not None:
+            places.add((None if is_request(asked) else reader.branch, reader.scope))
+    branch, scope = places.pop() if len(places) == 1 else (None, None)
+    whole = WordReader(branch, scope, "")
+    readers = [one for one in _find_word_readers(log, answers) if one != whole]
+    return MessageTarget(branch, scope, late=late, word_readers=readers)
+
+
+def _find_word_readers(
+    log: EventLog, answers: Sequence[types.FunctionResponse]
+) -> Sequence[WordReader]:
+    """Return the agents whose requests a message answers, and then the tasks of their graphs that
+    wait for words of the user."""
+    found: dict[WordReader, None] = {}
+    waiting: dict[WordReader, None] = {}
+    for answer in answers:
+        asked = log.find_call(answer.id or "")
+        if asked is None:
+            continue
+        reader = find_reader(log, asked)
+        if not is_request(asked):
+            found[WordReader.of(reader, reader.scope)] = None
+        task = _find_waiting_task(log, asked)
+        if task is not None:
+            waiting[task] = None
+    return [*(found | waiting)]
+
+
+def _find_waiting_task(log: EventLog, asked: EventRecord) -> WordReader | None:
+    """Return the oldest task that waits for words of the user in the graph of a call, or None."""
+    graph = asked.path.partition("/")[0]
+    for scope, first in log.tasks.items():
+        if first.invocation_id != asked.invocation_id or first.path.partition("/")[0] != graph:
+            continue
+        if waits_for_words(log, scope) and not is_rewound(log, first):
+            return WordReader.of(first, scope)
+    return None
 
 
 def resolve_target(log: EventLog, root_agent: BaseAgent, message: types.Content) -> MessageTarget:

@@ -40,6 +40,12 @@ class _AgentTransferLlmRequestProcessor(RequestEdit):
 request_processor = _AgentTransferLlmRequestProcessor()
 
 
+def find_transfer_tool(agent: Any) -> TransferToAgentTool | None:
+    """Return the tool by which an agent transfers; None if there is no agent to transfer to."""
+    targets = _get_transfer_targets(agent)
+    return _transfer_tool(tuple(one.name for one in targets)) if targets else None
+
+
 @lru_cache(maxsize=1024)
 def _transfer_tool(names: tuple[str, ...]) -> TransferToAgentTool:
     """Return the tool for these targets; cached, so that its declaration is built once."""

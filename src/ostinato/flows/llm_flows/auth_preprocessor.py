@@ -16,7 +16,6 @@ from ..._aclosing import Aclosing
 from ...auth.asked import recall_request, remember_request
 from ...context.context import Context
 from ...context.invocation import InvocationContext
-from ...context.readonly import ReadonlyContext
 from ...errors import InputValidationError
 from ...events.event import Event
 from ...events.request_input import DECLINED
@@ -29,6 +28,7 @@ from .tool_calls.framework_calls import (
     REQUEST_EUC_FUNCTION_CALL_NAME,
     build_auth_request_event,
 )
+from .tool_calls.request_tools import find_answered_tools
 from .tool_calls.tool_bundle import toolsets_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,13 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
                 keys.add(asked.auth_config.credential_key or "")
         if not waiting:
             return
-        tools = {t.name: t for t in await ctx.agent.canonical_tools(ReadonlyContext(ctx))}
+        names = {
+            name
+            for record in ctx.log.records
+            for call_id, name in (record.calls if record.id in waiting else ())
+            if call_id in waiting[record.id]
+        }
+        tools = await find_answered_tools(ctx, names)
         for record in ctx.log.records:
             if record.id not in waiting:
                 continue

@@ -25,10 +25,11 @@ from ...models.llm_request import REQUEST_TEMPLATE, LlmRequest
 from ...models.llm_response import LlmResponse
 from ...sessions.log.resume import ResumePoint
 from ...telemetry.model_call import AnyCall, model_call
-from ...tools.agent_tool import GROUNDING_KEY
+from ...tools.agent_tool import copy_grounding
 from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from ...tools.google.searching_agent import SEARCHING_AGENT
+from ...types.record_template import shallow_copy
 from . import _output_schema_processor, contents, delegation, functions
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from .agent_transfer import check_transfer_target
@@ -36,7 +37,7 @@ from .auth_preprocessor import (
     TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
 )
 from .auth_preprocessor import resolve_toolset_auth
-from .history.projection import NO_REQUEST, RESERVED_CALLS
+from .history.visibility import NO_REQUEST, RESERVED_CALLS
 from .interactions_processor import Chain, begin_chain, is_chained
 from .live.live_connection import MAX_RECONNECTS
 from .live.live_run import LiveSteps, run_live
@@ -58,6 +59,7 @@ from .resume.resume_point import consume_resume_point, find_pending_calls, repla
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
 from .tool_calls.call_origins import record_origins
+from .tool_calls.framework_calls import asks_for_confirmation, asks_for_credential
 from .tool_calls.model_calls import complete_calls, rename_calls
 from .tool_calls.tool_bundle import ToolBundle, arrange_tools, is_foreign, toolsets_of
 
@@ -120,7 +122,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             try:
                 async for event in step:
                     last_event = event
-                    asked_for_credential |= _asks_for_credential(event)
+                    asked_for_credential |= asks_for_credential(event)
                     yield event
             finally:
                 await step.aclose()
@@ -150,14 +152,15 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             return
         llm_request = REQUEST_TEMPLATE.create()
         begin = await self._run_edits(ctx, llm_request)
-        if begin is not None or ctx.is_resumable or ctx.run_state.is_resumed:
+        resumes = ctx.is_resumable or ctx.run_state.is_resumed or ctx.isolation_scope is not None
+        if begin is not None or resumes:
             prelude = self._run_prelude(ctx, llm_request, begin, resume_point)
             async with Aclosing(prelude) as events:
                 async for event in events:
                     if event is None:
                         return
                     yield event
-        if ctx.end_invocation:
+        if ctx.end_invocation or (ctx.log.unanswered and delegation.find_silent_tasks(ctx)):
             return
         draft = EventDraft(ctx)
         processors = [one for one in self.response_processors if one.applies(ctx)]
@@ -181,6 +184,24 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         finally:
             await responses.aclose()
 
+    async def finish_calls(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run what is left of an agent's calls, and call no model: calls that the user has decided,
+        and calls of agents that waited. The agent has ended or handed over.
+
+        Args:
+          ctx: the run of the agent.
+
+        Yields:
+          The events of the calls.
+        """
+        inner, llm_request = shallow_copy(ctx), REQUEST_TEMPLATE.create()
+        begin = await self._run_edits(inner, llm_request)
+        async with Aclosing(self._run_prelude(inner, llm_request, begin, None)) as events:
+            async for event in events:
+                if event is None:
+                    return
+                yield event
+
     async def _run_prelude(
         self,
         ctx: InvocationContext,
@@ -200,16 +221,20 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if begin is not None:
             async with Aclosing(self._preprocess_async(ctx, llm_request, begin)) as events:
                 async for event in events:
-                    asks_user |= _asks_for_confirmation(event) or _asks_for_credential(event)
+                    asks_user |= asks_for_confirmation(event) or asks_for_credential(event)
                     yield event
+                    if event.actions.transfer_to_agent and event.get_function_responses():
+                        async with Aclosing(self._transfer(ctx, event)) as others:
+                            async for other in others:
+                                yield other
+                        yield None  # a person had approved the transfer
         if asks_user:
             yield None
         if ctx.end_invocation:
             return
         pending = find_pending_calls(ctx, resume_point)
-        if pending.record is not None:
-            call_event = pending.record.event()
-            actions = self._run_actions(ctx, llm_request, call_event, pending.ids)
+        for record, ids in pending.groups:
+            actions = self._run_actions(ctx, llm_request, record.event(), ids)
             async with Aclosing(actions) as events:
                 async for event in events:
                     yield event
@@ -381,7 +406,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             return self._finalize_model_response_event(llm_request, LlmResponse(), draft)
         event = self._finalize_model_response_event(llm_request, response, draft)
         if _SEARCH_AGENT in llm_request.tools_dict:
-            _copy_grounding(ctx, event)
+            copy_grounding(ctx, event)
         return event
 
     def _plan_actions(
@@ -475,13 +500,16 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         structured = _output_schema_processor.get_structured_model_response(response)
         if structured is not None:
             yield _output_schema_processor.create_final_model_response_event(ctx, structured)
-        target = response.actions.transfer_to_agent
-        if target:
-            agent = self._get_agent_to_run(ctx, target)
-            ctx.forget_agent_states(agent)
-            async with Aclosing(agent.run_async(enter_transfer(ctx, agent))) as events:
+        if response.actions.transfer_to_agent:
+            async with Aclosing(self._transfer(ctx, response)) as events:
                 async for event in events:
                     yield event
+
+    def _transfer(self, ctx: InvocationContext, response: Event) -> AsyncGenerator[Event, None]:
+        """Run the agent to which a response transfers."""
+        agent = self._get_agent_to_run(ctx, response.actions.transfer_to_agent or "")
+        ctx.forget_agent_states(agent)
+        return agent.run_async(enter_transfer(ctx, agent))
 
     def _get_agent_to_run(self, invocation_context: InvocationContext, agent_name: str) -> Any:
         """Return the agent to transfer to (Spec 2 §8.2).
@@ -517,28 +545,6 @@ def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint) -> E
         problem = find_problem(ctx, resume_point.record.event())
         return make_correction(ctx, problem or "The response does not match the output schema.")
     return None
-
-
-def _asks_for_confirmation(event: Event) -> bool:
-    """Return whether an event asks for tool confirmation; a call in doubt asks once more."""
-    actions = event.actions
-    return bool(actions.requested_tool_confirmations and actions.skip_summarization)
-
-
-def _asks_for_credential(event: Event) -> bool:
-    """Return whether an event asks the user for a credential; the run waits for the answer."""
-    if event.actions.requested_auth_configs:
-        return True
-    return bool(event.long_running_tool_ids) and any(
-        call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
-    )
-
-
-def _copy_grounding(ctx: InvocationContext, event: Event) -> None:
-    """Copy the grounding metadata of the last search to the response of the agent that asked."""
-    found = ctx.session.state.get(GROUNDING_KEY)
-    if found is not None:
-        event.grounding_metadata = found
 
 
 def _begin_call(

@@ -138,12 +138,33 @@ def find_window(records: Sequence[EventRecord], interval: int, overlap: int) -> 
 
 
 def _cut_at_open_call(records: list[EventRecord]) -> list[EventRecord]:
-    """Return the records before the first call that none of them answers."""
+    """Return the records before the first call that none of them answers.
+
+    A call with a response behind that one is left out as well: the first response to a call that
+    needs an approval says that it waits.
+    """
     answered = {call for record in records for call, _ in record.responses}
     for index, record in enumerate(records):
         if any(call not in answered for call, _ in record.calls):
-            return records[:index]
+            return records[: _before_answered_calls(records, index)]
     return records
+
+
+def _before_answered_calls(records: Sequence[EventRecord], end: int) -> int:
+    """Return the last index up to `end` with no call before it that is answered behind it."""
+    wanted = {call for record in records[end:] for call, _ in record.responses}
+    passed: set[str | None] = set()
+    for index in range(end - 1, -1, -1):
+        record = records[index]
+        calls = {call for call, _ in record.calls}
+        if not wanted.isdisjoint(calls):
+            end = index
+            wanted |= passed
+            passed.clear()
+        wanted -= calls
+        passed -= calls
+        passed.update(call for call, _ in record.responses)
+    return end
 
 
 def _find_old_events(log: EventLog, retain: int) -> list[Event]:

@@ -19,10 +19,11 @@ from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...sessions.log.event_log import EventLog, EventRecord
 from ._base_llm_processor import RequestEdit
-from .history import arrangement
+from .history import arrangement, visibility
 from .history import projection as _history
-from .history.projection import Projection, View
+from .history.projection import Projection
 from .history.result_trimming import trim_results
+from .history.visibility import View
 from .tool_calls.tool_bundle import is_request_exposed
 
 
@@ -169,7 +170,7 @@ def _get_current_turn_contents(
 
 def _is_part_invisible(p: types.Part) -> bool:
     """Return whether a part does not count as content (Spec 2 §4.3)."""
-    return not _history.is_visible_part(p)
+    return not visibility.is_visible_part(p)
 
 
 def _contains_empty_content(event: Event) -> bool:
@@ -178,13 +179,13 @@ def _contains_empty_content(event: Event) -> bool:
         return False
     content = event.content
     return not (
-        content and content.role and any(map(_history.is_visible_part, content.parts or ()))
+        content and content.role and any(map(visibility.is_visible_part, content.parts or ()))
     )
 
 
 def _is_event_belongs_to_branch(invocation_branch: str | None, event: Event) -> bool:
     """Return whether an event is visible on a branch (Spec 2 §4.3)."""
-    return _history.belongs_to_branch(invocation_branch, event.branch)
+    return visibility.belongs_to_branch(invocation_branch, event.branch)
 
 
 def _should_include_event_in_context(current_branch: str | None, event: Event) -> bool:
@@ -192,7 +193,7 @@ def _should_include_event_in_context(current_branch: str | None, event: Event) -
     return (
         not _contains_empty_content(event)
         and _is_event_belongs_to_branch(current_branch, event)
-        and not _history.is_internal(EventRecord.of(event, fallback=repr))
+        and not visibility.is_internal(EventRecord.of(event, fallback=repr))
     )
 
 

@@ -18,7 +18,22 @@ from ...context.invocation import InvocationContext
 from ...errors import AgentConfigError
 from ...events.event import Event, NodeInfo
 from ...models.invalid_args import INVALID_ARGS_KEY
-from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord, visible_indexes
+from ...sessions.log.call_requests import (
+    call_of,
+    find_request,
+    original_call_id,
+    unfinished_decisions,
+)
+from ...sessions.log.event_log import (
+    FINISH_TASK,
+    REWIND,
+    TASK_ANSWER,
+    EventLog,
+    EventRecord,
+    visible_indexes,
+)
+from ...sessions.log.resume import callers_of
+from ...sessions.log.word_readers import read_word_scopes
 from ...tools.model_mistake import ModelMistake
 from ...tools.task_tool import TaskTool, wrong_input
 from .tool_calls.call_decisions import note_decisions
@@ -80,6 +95,12 @@ def is_waiting(ctx: InvocationContext) -> bool:
     return False
 
 
+def find_silent_tasks(ctx: InvocationContext) -> set[str]:
+    """Return the calls of this agent's open tasks to which the user's message says nothing, because
+    it answers other calls of the agent. They wait, and so does the agent's model."""
+    return {call for record, call, _ in find_open_tasks(ctx) if _is_passed_over(ctx, record)}
+
+
 def is_done(ctx: InvocationContext) -> bool:
     """Return whether this agent has finished its task."""
     if ctx.agent.mode != "task":
@@ -102,14 +123,19 @@ def _find_open_calls(ctx: InvocationContext) -> list[tuple[EventRecord, str, str
     return [
         (record, call_id, name)
         for call_id, record in log.unanswered.items()
-        if record.author == agent.name
-        and record.branch == ctx.branch
-        and record.scope == ctx.isolation_scope
-        and (not ctx.node_path or record.path == ctx.node_path)
-        and call_id is not None
+        if _is_own_record(ctx, record) and call_id is not None
         for name in (next(name for call, name in record.calls if call == call_id),)
         if name in agent.delegates and not is_rewound(log, record)
     ]
+
+
+def _is_own_record(ctx: InvocationContext, record: EventRecord) -> bool:
+    """Return whether a record is of the agent of a run, in its place."""
+    if record.author != ctx.agent.name or record.branch != ctx.branch:
+        return False
+    if record.scope != ctx.isolation_scope:
+        return False
+    return not ctx.node_path or record.path == ctx.node_path
 
 
 def is_rewound(log: EventLog, record: EventRecord) -> bool:
@@ -154,15 +180,64 @@ async def resume_tasks(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
 
 
 def _is_resumed_by_loop(ctx: InvocationContext, record: EventRecord) -> bool:
-    """Return whether the agent's loop resumes the record's calls, because its tools run first."""
-    if record.invocation_id != ctx.invocation_id:
-        return False
+    """Return whether the agent's loop resumes the record's calls, because its tools run first:
+    those without a response, and those that the user has just decided."""
     delegates = ctx.agent.delegates
+    if _is_passed_over(ctx, record):
+        return True
+    if record.invocation_id != ctx.invocation_id:
+        if not _has_answers(ctx, record):
+            return False  # the message is for the task
+    for one in unfinished_decisions(ctx.log, ctx.invocation_id):
+        if one.record is not record:
+            if _is_own_record(ctx, one.record):
+                return True  # before the task, whose model may fail
+        elif record.invocation_id == ctx.invocation_id:
+            return True
     return any(
         call in ctx.log.unanswered
         and call not in record.long_running
         and not (name in delegates and delegates[name].mode == "task")
         for call, name in record.calls
+    )
+
+
+def _is_passed_over(ctx: InvocationContext, record: EventRecord) -> bool:
+    """Return whether the user's newest message in this run's invocation answers calls of this
+    agent, or of agents that it called, and says nothing to the tasks of an earlier record."""
+    log, handed = ctx.log, {call for call, _ in record.calls}
+    for one in reversed(log.records):
+        if one is record:
+            return False
+        if one.author != "user" or one.kinds & TASK_ANSWER:
+            continue
+        if one.invocation_id == ctx.invocation_id:
+            ids = [_find_asking_call(log, call or "") for call, _ in one.responses]
+            asked = [found for call in ids for found, _ in callers_of(log, call)]
+            if handed & read_word_scopes(one) or any(found is record for found in asked):
+                return False
+            return any(_is_own_record(ctx, found) for found in asked)
+    return False
+
+
+def _find_asking_call(log: EventLog, call_id: str) -> str:
+    """Return the id of the tool's call that a request is about, or the id itself."""
+    asked = find_request(log, call_id)
+    request = None if asked is None else call_of(asked[1], call_id)
+    if request is None:
+        return call_id
+    return original_call_id(request.name or "", request.args or {}) or call_id
+
+
+def _has_answers(ctx: InvocationContext, record: EventRecord) -> bool:
+    """Return whether the user answers, in this run's invocation, a call of a record or of an agent
+    that it calls."""
+    return any(
+        found is record
+        for one in ctx.log.invocation(ctx.invocation_id)
+        if one.author == "user" and not one.kinds & TASK_ANSWER
+        for call_id, _ in one.responses
+        for found, _ in callers_of(ctx.log, call_id or "")
     )
 
 
@@ -177,10 +252,11 @@ async def run_tasks(
       response: the response event of the other calls; no task starts if it ends or pauses the run.
     """
     if response is not None:
-        actions = response.actions
-        if actions.requested_tool_confirmations or actions.requested_auth_configs:
+        actions, is_over = response.actions, response.output is not None
+        waits = bool(actions.requested_tool_confirmations or actions.requested_auth_configs)
+        if waits and not is_over:
             return
-        if response.output is not None or actions.transfer_to_agent:
+        if is_over or actions.transfer_to_agent:
             for call in calls:
                 yield make_answer_event(ctx, call, {"error": _NOT_STARTED})
             return
@@ -209,23 +285,42 @@ async def _run_task(
             yield make_answer_event(ctx, call, refusal)
             return
     if log.scopes.get(call_id) is None or ctx.run_state.resume is not None:
-        text = json.dumps(args, ensure_ascii=False)
-        prompt = types.Content(role="user", parts=[types.Part(text=text)])
-        inner = make_delegated_context(ctx, agent, call_id, prompt)
-        if ctx.node_path:
-            inner.node_path = f"{ctx.node_path}/{agent.name}@{call_id}"
-        elif ctx.run_path:
-            inner.run_path = f"{ctx.run_path}/{agent.name}@{call_id}"
+        inner = _make_inner_context(ctx, agent, call)
         run = in_scope(run_after_tasks(inner, agent.run_async), call_id, inner.node_path)
         async with Aclosing(run) as events:
             async for event in events:
                 yield event
     end = log.scopes.get(call_id)
     if end is not None:
+        inner = _make_inner_context(ctx, agent, call)
+        async with Aclosing(in_scope(_close_tasks(inner), call_id, inner.node_path)) as events:
+            async for event in events:
+                yield event
         ctx.run_state.mistakes.pop(agent.name, None)
         output: Any = end.event().output
         given = cast("dict[str, Any]", output) if isinstance(output, dict) else {"output": output}
         yield make_answer_event(ctx, call, given)
+
+
+def _make_inner_context(
+    ctx: InvocationContext, agent: Any, call: types.FunctionCall
+) -> InvocationContext:
+    """Return the context of a task's agent."""
+    text = json.dumps(call.args or {}, ensure_ascii=False)
+    prompt = types.Content(role="user", parts=[types.Part(text=text)])
+    inner = make_delegated_context(ctx, agent, call.id or "", prompt)
+    if ctx.node_path:
+        inner.node_path = f"{ctx.node_path}/{agent.name}@{call.id}"
+    elif ctx.run_path:
+        inner.run_path = f"{ctx.run_path}/{agent.name}@{call.id}"
+    return inner
+
+
+async def _close_tasks(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    """Answer the tasks that a finished agent called in its last response, whose tool failed."""
+    for record, call_id, _ in list(find_open_tasks(ctx)):
+        call = next(c for c in record.event().get_function_calls() if c.id == call_id)
+        yield make_answer_event(ctx, call, {"error": _NOT_STARTED})
 
 
 async def _check_policy(

@@ -1,6 +1,6 @@
 """Tool calls: find the tool, run it with all hooks, answer errors, merge responses (Spec 2 §6).
 
-The flow calls `run_function_calls` for each model response with function calls.
+The flow calls `execute_calls` in `tool_calls`; the `handle_...` functions are google-adk's names.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ from ...errors import (
 )
 from ...events.event import EVENT_TEMPLATE, Event
 from ...events.event_actions import ACTIONS_TEMPLATE
+from ...events.pending import ENDED
 from ...models.invalid_args import INVALID_ARGS_KEY
 from ...sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ...sessions.log.resume import RERUN
 from ...sessions.session import copy_state
-from ...sessions.state import check_state
 from ...telemetry.model_call import note_tool
 from ...telemetry.tracing import Span, note_exception, span
 from ...tools.base_tool import BaseTool
 from ...tools.call_doubt import UNKNOWN, note_outcome, settle_doubt
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
-from .tool_calls.call_decisions import note_decisions, reject_call
+from .history.arrangement import PENDING
+from .tool_calls.call_decisions import asks_person, has_ended_early, note_decisions, reject_call
 from .tool_calls.call_journal import load_left_response as load_left_response
 from .tool_calls.call_journal import load_outcome, restore_writes, serialize_result
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
-from .tool_calls.call_policies import find_gate, find_restricting
+from .tool_calls.call_origins import RemovedTool, find_own_tools
+from .tool_calls.call_policies import check_call, find_gate, find_restricting
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -79,6 +81,7 @@ from .tool_calls.offload import offload_result
 from .tool_calls.tool_result import (
     CallOutcome,
     ResultTooLarge,
+    check_state_writes,
     make_response_dict,
     record_result,
     refuse_repeat,
@@ -94,7 +97,7 @@ STOPPED = "The call was cancelled because a parallel call failed."
 class _ToolCall:
     """One call that runs, with its tool and context."""
 
-    __slots__ = ("agent", "args", "call", "context", "ctx", "in_doubt", "tool")
+    __slots__ = ("agent", "args", "call", "context", "ctx", "in_doubt", "is_refused", "tool")
 
     def __init__(
         self,
@@ -110,6 +113,7 @@ class _ToolCall:
         self.tool = tool
         self.context = context
         self.in_doubt = in_doubt
+        self.is_refused = False
         self.args: dict[str, Any] = copy_state(call.args) if call.args else {}
 
 
@@ -219,23 +223,29 @@ async def run_function_calls(
     """
     wanted = function_calls if filters is None else [c for c in function_calls if c.id in filters]
     answers = confirmations or {}
+    is_earlier = filters is not None or confirmations is not None  # maybe of another process
+    own_tools = find_own_tools(ctx, wanted, tools_dict) if is_earlier else {}
     if len(wanted) == 1:
         call = wanted[0]
         order = None if ctx.run_state.write_order is None else restore_writes(ctx, wanted)
-        outcome = await _run_call(ctx, call, tools_dict, answers.get(call.id or ""), order)
+        tools = own_tools.get(call.id or "", tools_dict)
+        outcome = await _run_call(ctx, call, tools, answers.get(call.id or ""), order)
     else:
         order, siblings = restore_writes(ctx, wanted), _ParallelCalls()
         tasks: list[asyncio.Task[CallOutcome]] = []
         async with TaskGroup() as group:
             for c in wanted:
                 answer = answers.get(c.id or "")
-                run = _run_call(ctx, c, tools_dict, answer, order, siblings)
+                tools = own_tools.get(c.id or "", tools_dict)
+                run = _run_call(ctx, c, tools, answer, order, siblings)
                 tasks.append(group.create_task(run))
                 siblings.add(tasks[-1])
         outcome = merge_outcomes([task.result() for task in tasks])
     event = outcome.event
     if event is not None and outcome.rerun_ids:
         event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [*outcome.rerun_ids]}
+    if event is not None and outcome.ended_ids:
+        event.custom_metadata = {**(event.custom_metadata or {}), ENDED: [*outcome.ended_ids]}
     if event is not None and ctx.run_state.policy_decisions:
         note_decisions(ctx, event)
     return outcome
@@ -256,14 +266,15 @@ async def _run_call(
       siblings: the parallel calls; None for a single call.
     """
     name = function_call.name or ""
-    past = None if ctx.run_state.journal is None else ctx.run_state.journal.row(function_call.id)
+    past = ctx.run_state.earlier_row(function_call.id)
     if past is not None and past.status == "finished":
         return load_outcome(ctx, function_call, past, order)
     tool = tools_dict.get(name)
     context = _make_tool_context(ctx, function_call, confirmation, order)
     in_doubt = past is not None and past.status == "started"
-    run = _ToolCall(ctx, function_call, tool or _UnknownTool(name), context, in_doubt)
+    run = _ToolCall(ctx, function_call, tool or RemovedTool(name), context, in_doubt)
     error: BaseException | None = None
+    has_ended = False
     tracing = span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id)
     with tracing:
         try:
@@ -276,16 +287,18 @@ async def _run_call(
                 refusal = refuse_repeat(ctx, function_call) if seen else None
                 result = refusal or await _run_with_hooks(run)
             if context.state_schema is not None and context.actions.state_delta:
-                _check_state_writes(context)
+                check_state_writes(context)
             if result is WAITING:
                 return CallOutcome(None)
             if run.tool.is_long_running and not result:
-                await _store_outcome(run, None, alone=False)
-                return CallOutcome(None, rerun_ids=_get_rerun_ids(run))
+                if confirmation is None:
+                    return await _end_silently(run)
+                result = dict(PENDING)  # or the model would still read that a person is asked
             response = _make_response(run, result)
             if isinstance(tracing, Span):
                 telemetry = None if ctx.run_config is None else ctx.run_config.telemetry
                 note_tool(tracing, run.args, response, telemetry)
+            has_ended = has_ended_early(run.tool, context, run.is_refused, result)
             _count_mistake(run, result, response)
             limits = ctx.services.context_policy
             if limits is not None:
@@ -296,8 +309,15 @@ async def _run_call(
                 tracing.end(raised)
     event = _make_response_event(run, response, order)
     ctx.run_state.finished_responses[function_call.id or ""] = event
-    await _store_outcome(run, response, alone=siblings is None)
-    return CallOutcome(event, error, _get_rerun_ids(run))
+    await _store_outcome(run, response, alone=siblings is None, has_ended=has_ended)
+    return CallOutcome(event, error, _get_rerun_ids(run), [run.call.id or ""] if has_ended else ())
+
+
+async def _end_silently(run: _ToolCall) -> CallOutcome:
+    """Return the outcome of a long-running call whose tool has returned nothing."""
+    run.ctx.run_state.silent_call_ids.add(run.call.id or "")
+    await _store_outcome(run, None, alone=False)
+    return CallOutcome(None, rerun_ids=_get_rerun_ids(run))
 
 
 def _answer_failure(
@@ -336,36 +356,19 @@ def _make_tool_context(
     )
 
 
-def _check_state_writes(context: Context) -> None:
-    """Check the state that a tool wrote; remove keys that do not match the schema.
-
-    Raises:
-      StateSchemaError: a value does not match the schema.
-    """
-    delta: dict[str, Any] = context.actions.state_delta
-    schema: Any = context.state_schema
-    found: StateSchemaError | None = None
-    for key, value in [*delta.items()]:
-        try:
-            check_state(schema, {key: value})
-        except StateSchemaError as error:
-            del delta[key]
-            found = found or error
-    if found is not None:
-        raise found
-
-
 def _get_rerun_ids(run: _ToolCall) -> Sequence[str]:
     return run.ctx.run_state.repeated_call_ids.get(run.call.id or "", ())
 
 
-async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone: bool) -> None:
+async def _store_outcome(
+    run: _ToolCall, response: dict[str, Any] | None, alone: bool, has_ended: bool = False
+) -> None:
     """Store the outcome of a call, unless the commit of its response event stores it.
 
     That event does not tell when the call wrote state, which counts beside other branches.
     """
     journal, actions = run.ctx.run_state.journal, run.context.actions
-    asks = actions.requested_auth_configs or actions.requested_tool_confirmations
+    asks = asks_person(actions)
     is_timed = run.ctx.run_state.write_order is not None and actions.state_delta
     if journal is None or (alone and not asks and not is_timed):
         return
@@ -374,6 +377,7 @@ async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone:
         actions,
         _get_rerun_ids(run),
         decision=(run.ctx.run_state.policy_decisions or {}).get(run.call.id or ""),
+        has_ended=has_ended,
         with_client_secret=run.ctx.services.sends_client_secrets,
     )
     if text is None:
@@ -440,7 +444,7 @@ async def _run_tool(run: _ToolCall) -> Any:
         return await _run_body(run)
     except Exception as raised:  # boundary: the error hooks may answer a tool's exception
         error = raised
-        note_outcome(run.ctx, run.call.id, "failed")
+        note_outcome(run.ctx, run.call.id, raised)
         note_exception(raised)
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {run.tool.name!r}")
@@ -459,12 +463,13 @@ async def _run_body(run: _ToolCall) -> Any:
     tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
     answer, doubt = None, UNKNOWN if run.in_doubt else ""
     if context.tool_confirmation is not None:
-        answer = reject_call(run.ctx, run.call, context, doubt)
+        answer = reject_call(run.ctx, run.call, tool, context, doubt)
     toolsets, policy = find_restricting(run.ctx), run.ctx.services.policy
     if toolsets:
         policy = await find_gate(run.ctx, toolsets)
-    if policy is not None and answer is None:
-        answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
+    if policy is not None:
+        answer = await check_call(policy, run, doubt, answer)
+    run.is_refused = answer is not None
     answer = await settle_doubt(tool, run.args, context, answer, run.in_doubt)
     if answer is not None:
         return answer
@@ -473,10 +478,10 @@ async def _run_body(run: _ToolCall) -> Any:
     if not tool.repeatable and not tool.asks_first:  # a tool that asks first starts later
         await run.ctx.begin_call(run.call.id, tool.name)
     elif tool.repeatable and run.call.id:  # it has no row in the journal
-        run.ctx.run_state.started_call_ids |= {run.call.id}
+        run.ctx.run_state.started_call_ids.add(run.call.id)
     work = tool.run_async(args=run.args, tool_context=context)
     result = await (work if spending is None else spending.in_time(work, run.agent))
-    note_outcome(run.ctx, run.call.id, "done")
+    note_outcome(run.ctx, run.call.id, result)
     return result
 
 
@@ -493,7 +498,10 @@ async def _answer_unknown_tool(run: _ToolCall, tools_dict: Mapping[str, BaseTool
     if run.in_doubt:  # the agent had the tool when the call began, so the model made no mistake
         return await settle_doubt(run.tool, run.args, run.context, None, in_doubt=True)
     name, known = run.tool.name, ", ".join(tools_dict) or "none"
-    error = ValueError(f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}.")
+    error = ValueError(
+        f"Tool {name!r} not found. Agent {run.agent.name!r} has no tool of that name; its tools "
+        f"are: {known}."
+    )
     answer = await _run_error_hooks(run, error)
     if answer is not None:
         return answer
@@ -526,16 +534,6 @@ async def _run_error_hooks(run: _ToolCall, error: Exception) -> Any:
         tool_context=run.context,
         error=error,
     )
-
-
-class _UnknownTool(BaseTool):
-    """Stands for a tool that the model called but the agent does not have."""
-
-    in_doubt = "at_most_once"  # nothing can run the call again
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name="", description="A tool that does not exist.")
-        self.name = name  # set here, because the model may have made up a reserved name
 
 
 def _count_mistake(run: _ToolCall, result: Any, response: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -31,6 +32,8 @@ from .handler import APP, A2aHandler
 _PROTOCOL = "A2A"
 _CARD = "/.well-known/agent-card.json"
 _PARSE, _INVALID = -32700, -32600
+_BAD_REQUESTS = ("Failed to parse request params", "Failed to validate base JSON-RPC request")
+"""What the SDK logs, as errors with a traceback, of requests that a client has got wrong."""
 _MODES = ["text/plain"]
 
 Answers = Callable[[Request], Awaitable[Response]]
@@ -90,6 +93,11 @@ def _build_skill(agent: BaseAgent) -> dict[str, Any]:
     }
 
 
+def _is_of_server(record: logging.LogRecord) -> bool:
+    """Return whether the log keeps a record: the SDK warns of a bad request in a line beside."""
+    return record.msg not in _BAD_REQUESTS
+
+
 class _ContextBuilder:
     """Passes the app's name to the handler in the SDK's call context."""
 
@@ -126,6 +134,7 @@ def _make_router(host: Host, base: str) -> Router:
     rpc = need("a2a.server.routes.jsonrpc_routes", extra=EXTRA).create_jsonrpc_routes(
         handler, base, context_builder=contexts
     )
+    need("a2a.server.routes.jsonrpc_dispatcher", extra=EXTRA).logger.addFilter(_is_of_server)
     rest = need("a2a.server.routes.rest_routes", extra=EXTRA).create_rest_routes(
         handler, context_builder=contexts, path_prefix=base
     )

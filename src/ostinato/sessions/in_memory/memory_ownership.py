@@ -29,7 +29,7 @@ from ..store.keyed_requests import (
     digests_of_record,
     is_keyed,
 )
-from ..store.lease_rules import HANDED_OVER, check_fence, grant_lease, passed_by
+from ..store.lease_rules import HANDED_OVER, check_fence, find_skipped_invocation, grant_lease
 from ..store.stored_rows import session_not_found
 from .memory_requests import MemoryRequests, StoredRequest
 
@@ -116,7 +116,7 @@ class Owned:
             check_waiting(waiting.invocation_id, waiting.payload, wish.request)
         first = next(iter(self.inbox.values()), None)
         self.lease = new = grant_lease(place, self.lease_at(now), first, wish, revision)
-        self.clear_journal(passed_by(before, wish))
+        self.clear_journal(find_skipped_invocation(before, wish))
         if before is None or before.invocation_id != new.invocation_id:
             self.begun, self.cancelled = now, False
         self.stamp = now

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from ... import _clock
-from ..log.call_requests import is_answered_in, may_claim
+from ..log.call_requests import is_answered_in
+from ..log.confirmation_answers import may_add_row, may_claim
 from ..log.event_log import EventRecord
 from ..store.durable_store import CallAnswer, CallChanges, CallRequest
 
@@ -50,37 +51,36 @@ class MemoryRequests:
             known = self._rows.get(request.call_id)
             if known is None or known.request.event_id != request.event_id:
                 self._rows[request.call_id] = StoredRequest(next(_NUMBERS), request)
-        self.claim_answers(changes.answers)
+        self.claim_answers(changes.answers, None)
         for call_id in changes.withdrawn:
             self._rows.pop(call_id, None)
         for call_id in changes.reopened:
             if call_id in self._rows:
                 self._reopen_request(self._rows[call_id])
 
-    def check_answers(self, answers: Iterable[CallAnswer]) -> None:
-        """Refuse answers to calls that are answered.
-
-        Raises:
-          CallAlreadyAnsweredError: another message has answered one of them.
-        """
+    def check_answers(self, answers: Iterable[CallAnswer], revision: int | None) -> None:
+        """Refuse answers to calls that are answered; see `claim_answers`."""
         for answer in answers:
             row = self._rows.get(answer.call_id)
-            if row is not None:
+            if row is None:
+                may_add_row(answer, revision)
+            else:
                 may_claim(answer, row.answered, row.answer, row.message_id)
 
-    def claim_answers(self, answers: Sequence[CallAnswer], revision: int | None = None) -> None:
+    def claim_answers(self, answers: Sequence[CallAnswer], revision: int | None) -> None:
         """Note answers at the calls that they answer, all or none.
 
         Args:
-          revision: the session's, for a message that waits; see `CallAnswer.seen`.
+          revision: the session's before the answers; see `may_add_row`.
 
         Raises:
           CallAlreadyAnsweredError: another message has answered one of them.
+          StaleSessionError: see `may_add_row`.
         """
-        self.check_answers(answers)
+        self.check_answers(answers, revision)
         for answer in answers:
             row = self._rows.get(answer.call_id)
-            if row is None and answer.request and revision in (None, answer.seen):
+            if row is None and answer.request is not None:
                 row = StoredRequest(next(_NUMBERS), answer.request)
                 self._rows[answer.call_id] = row
             if row is not None and row.answered is None:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from ... import _clock
 from ...auth.tool_confirmation import ToolConfirmation
-from ...errors import CallAlreadyAnsweredError, CallNotOpenError, InvalidAnswerError
+from ...errors import CallNotOpenError, InvalidAnswerError
 from ...events.event import Event, path_in_graph
-from ...events.pending import IMPORTED
+from ...events.pending import ENDED, IMPORTED, UnstartedCalls
 from ...events.request_input import REQUEST_INPUT
 from ...events.tool_origin import ToolOrigin, read_tool_origin
 from ...types import FunctionCall, FunctionResponse
@@ -128,6 +128,7 @@ def open_requests_in(records: Sequence[EventRecord]) -> list[CallRequest]:
     """Return the requests of a session's records that no user has answered and no rewind hides."""
     log = EventLog(records)
     visible = visible_records(log)
+    unstarted = find_unstarted(visible)
     found: list[CallRequest] = []
     for record in visible:
         if not record.long_running or record.author == "user" or record.has_metadata(IMPORTED):
@@ -136,8 +137,27 @@ def open_requests_in(records: Sequence[EventRecord]) -> list[CallRequest]:
             request
             for request in call_requests(record.event(), log)
             if not is_answered_in(visible, record, request.call_id)
+            and not (request.kind == "result" and request.call_id in unstarted)
         ]
     return found
+
+
+def find_unstarted(records: Iterable[EventRecord]) -> set[str]:
+    """Return the calls whose tools have not begun: a person has to approve them, or they have ended
+    before.
+
+    Args:
+      records: the visible records, oldest first.
+    """
+    calls = UnstartedCalls()
+    for record in records:
+        if record.author == "user":
+            is_of_use = any(calls.is_answer(call) for call, _ in record.responses)
+        else:
+            is_of_use = bool(record.long_running) or record.has_metadata(ENDED)
+        if is_of_use and not record.has_metadata(IMPORTED):
+            calls.note_event(record.event())
+    return calls.ids
 
 
 def read_question(request: CallRequest) -> tuple[FunctionCall, FunctionCall | None]:
@@ -171,20 +191,57 @@ def note_requests(
       log: the records before them.
     """
     changes = changes or CallChanges()
-    asked = [*changes.asked]
+    asked = {one.call_id: one for one in changes.asked}
     answers = [*changes.answers]
-    withdrawn = [*changes.withdrawn]
+    withdrawn = dict.fromkeys(changes.withdrawn)
     for event in events:
         if event.long_running_tool_ids and event.author != "user":
-            asked += call_requests(event, log)
+            for request in call_requests(event, log):
+                asked[request.call_id] = request
+                held = _find_held(log, request)
+                if held is not None:
+                    asked.pop(held, None)
+                    withdrawn[held] = None
         elif is_final_answer(event):
+            ended = (event.custom_metadata or {}).get(ENDED)
             answers += [
                 CallAnswer(one.id or "", json.dumps(one.response, default=str), event.id, False)
                 for one in event.get_function_responses()
+                if ended is None or one.id in ended
             ]
         elif is_node_failure(event):
-            withdrawn += _questions_of_node(log, event)
-    return replace(changes, asked=asked, answers=answers, withdrawn=tuple(withdrawn))
+            withdrawn.update(dict.fromkeys(_questions_of_node(log, event)))
+        elif event.author == "user":
+            for request in _find_released(log, event):
+                withdrawn.pop(request.call_id, None)
+                asked[request.call_id] = request
+    return replace(changes, asked=[*asked.values()], answers=answers, withdrawn=tuple(withdrawn))
+
+
+def _find_held(log: EventLog, request: CallRequest) -> str | None:
+    """Return the long-running call whose tool does not begin before a request is answered."""
+    tool = read_question(request)[1] if request.kind == "approval" else None
+    record = None if tool is None else log.find_call(tool.id or "")
+    if tool is None or record is None or tool.id not in record.long_running:
+        return None
+    return tool.id
+
+
+def _find_released(log: EventLog, event: Event) -> Iterator[CallRequest]:
+    """Yield the long-running calls that wait for results again, since a user's event lets their
+    tools run."""
+    answered = [find_request(log, one.id or "") for one in event.get_function_responses()]
+    records = [one[1] for one in answered if one is not None]
+    calls = UnstartedCalls()
+    for record in records:
+        calls.note_event(record.event())
+    held = {*calls.ids}
+    calls.note_event(event)
+    for call_id in sorted(held - calls.ids):
+        record = log.find_call(call_id)
+        if record is None or call_id not in record.long_running:
+            continue
+        yield from (one for one in call_requests(record.event(), log) if one.call_id == call_id)
 
 
 def claims_of_event(session: Session, event: Event) -> CallChanges | None:
@@ -222,7 +279,7 @@ def claims_of_event(session: Session, event: Event) -> CallChanges | None:
             _check_stored_answer(log, event, one, found[1])
         answer = json.dumps(one.response or {}, default=str)
         answers.append(CallAnswer(one.id, answer, event.id, once=kind != "result"))
-    return CallChanges(answers=answers)
+    return CallChanges(asked=[*_find_released(log, event)], answers=answers)
 
 
 def _check_stored_answer(
@@ -258,15 +315,18 @@ def is_node_failure(event: Event) -> bool:
 
 
 def _questions_of_node(log: EventLog, failed: Event) -> list[str]:
-    """Return the calls by which a failed node, or nodes below it, asked for input."""
+    """Return the calls by which a failed node, or nodes below it, asked for input, and that no user
+    has answered: an answered call stays claimed."""
     path, below = failed.node_info.path, f"{failed.node_info.path}/"
-    return [
-        call
+    asked = [
+        (record, call)
         for record in log.invocation(failed.invocation_id)
         if record.long_running and (record.path == path or record.path.startswith(below))
         for call, name in record.calls
         if call is not None and call in record.long_running and name == REQUEST_INPUT
     ]
+    visible = visible_records(log) if asked else ()
+    return [call for record, call in asked if not is_answered_in(visible, record, call)]
 
 
 def is_final_answer(event: Event) -> bool:
@@ -274,7 +334,8 @@ def is_final_answer(event: Event) -> bool:
     or the end of a call whose tool never began."""
     if event.author == "user":
         return bool(event.node_info.path)
-    return event.custom_metadata is not None and SEALED in event.custom_metadata
+    metadata = event.custom_metadata
+    return metadata is not None and (SEALED in metadata or ENDED in metadata)
 
 
 def rewind_changes(log: EventLog, invocation_id: str) -> CallChanges | None:
@@ -305,6 +366,8 @@ def rewind_changes(log: EventLog, invocation_id: str) -> CallChanges | None:
     known = {record.id for record in visible}
     after = visible_records(EventLog(log.records[:start]))
     again = _changes_of_returned([one for one in after if one.id not in known], log)
+    unstarted = find_unstarted(after)
+    withdrawn.update(dict.fromkeys(one for one in sorted(unstarted) if one in asked))
     if not (withdrawn or reopened or again.asked or again.withdrawn):
         return None
     return replace(again, withdrawn=(*withdrawn, *again.withdrawn), reopened=tuple(reopened))
@@ -347,7 +410,7 @@ def unfinished_decisions(log: EventLog, invocation_id: str | None = None) -> lis
     if not any(record.long_running for record in log.records):
         return []
     visible = visible_records(log)
-    answered, responded, spoken = _newest_places(visible)
+    answered, given, responded, spoken = _find_places(visible)
     found: list[OpenCall] = []
     for record in visible:
         if record.author == "user" or record.has_metadata(IMPORTED):
@@ -361,7 +424,11 @@ def unfinished_decisions(log: EventLog, invocation_id: str | None = None) -> lis
                 continue  # the answer is the result
             original = original_call_id(name, (call and call.args) or {})
             source = find_original(log, log.records.index(record), record, original)
-            if source is not None and responded.get(original, -1) < at:
+            # The user's result of a long-running call shows that the call ran, too.
+            if (
+                source is not None
+                and max(responded.get(original, -1), given.get(original, -1)) < at
+            ):
                 tool = next(tool for one, tool in source.calls if one == original)
                 found.append(OpenCall(source, original, tool, original in source.long_running))
             elif source is None and record.path and spoken.get(record.path, -1) < at:
@@ -422,6 +489,44 @@ def find_answered_request(log: EventLog, call_id: str) -> EventRecord | None:
     return None if newest is None else newest.request
 
 
+class DecidedQuestion(NamedTuple):
+    """A request for confirmation that the user has answered.
+
+    Attributes:
+      record: the request.
+      tool: the name of the tool that it is about.
+      hint: what the user was asked.
+    """
+
+    record: EventRecord
+    tool: str
+    hint: str
+
+
+def find_decided_question(log: EventLog, call_id: str) -> DecidedQuestion | None:
+    """Return the request for confirmation that the user's newest decision about a call answers.
+
+    Args:
+      log: the session's records.
+      call_id: the tool's call.
+
+    Returns:
+      None if there is no decision, or the newest one answers a tool's question for input.
+    """
+    for answer in answers_about(log, call_id):
+        if answer.name == REQUEST_CREDENTIAL:
+            continue  # it decides nothing
+        if answer.name != REQUEST_CONFIRMATION:
+            return None
+        for call in answer.request.event().get_function_calls():
+            arguments: dict[str, Any] = call.args or {}
+            if original_call_id(call.name or "", arguments) == call_id:
+                asked: Any = arguments.get("toolConfirmation") or {}
+                tool = str(arguments["originalFunctionCall"].get("name") or "")
+                return DecidedQuestion(answer.request, tool, str(asked.get("hint") or ""))
+    return None
+
+
 class AnswerAbout(NamedTuple):
     """An answer of the user to what the runtime asked about a tool's call.
 
@@ -430,12 +535,14 @@ class AnswerAbout(NamedTuple):
       request: the request.
       response: the answer.
       source: the record of the tool's call; None if its agent made no such call.
+      invocation_id: the invocation in which the answer came.
     """
 
     name: str
     request: EventRecord
     response: dict[str, Any]
     source: EventRecord | None
+    invocation_id: str
 
 
 def answers_about(log: EventLog, call_id: str) -> Iterator[AnswerAbout]:
@@ -458,7 +565,8 @@ def answers_about(log: EventLog, call_id: str) -> Iterator[AnswerAbout]:
             if original_call_id(name, request.args or {}) != call_id:
                 continue
             source = find_original(log, *found, call_id)
-            one = AnswerAbout(name, found[1], answer.response or {}, source)
+            given = answer.response or {}
+            one = AnswerAbout(name, found[1], given, source, record.invocation_id)
             if first is None:
                 first = one
             elif source is not first.source:
@@ -471,56 +579,22 @@ def _decisions(log: EventLog, call_id: str) -> Iterator[AnswerAbout]:
     return (one for one in answers_about(log, call_id) if one.name == REQUEST_CONFIRMATION)
 
 
-def _newest_places(
+def _find_places(
     records: Sequence[EventRecord],
-) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return the newest index of each call's answer by a user, of its response by the runtime, and
-    of each node's words."""
+) -> tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the index of each call's first and newest answer by a user, of its newest response by
+    the runtime, and of each node's newest words. A later answer to a request decides nothing."""
     answered: dict[str, int] = {}
+    given: dict[str, int] = {}
     responded: dict[str, int] = {}
     spoken: dict[str, int] = {}
     for index, record in enumerate(records):
-        places = answered if record.author == "user" else responded
-        places.update((call, index) for call, _ in record.responses if call is not None)
+        for call, _ in record.responses:
+            if call is not None and record.author == "user":
+                answered.setdefault(call, index)
+                given[call] = index
+            elif call is not None:
+                responded[call] = index
         if record.path and record.author != "user":
             spoken[record.path] = index
-    return answered, responded, spoken
-
-
-def may_claim(
-    answer: CallAnswer, answered: float | None, stored: str | None, message_id: str | None
-) -> bool:
-    """Return whether an answer is to be written to its row.
-
-    Args:
-      answer: the answer.
-      answered: when the call was answered; None if it is open.
-      stored: the answer that is stored.
-      message_id: the message that answered it.
-
-    Raises:
-      CallAlreadyAnsweredError: another message has answered the call.
-    """
-    if answered is None:
-        return True
-    if answer.once and message_id != answer.message_id:
-        raise already_answered(answer.call_id, stored, answered)
-    return False
-
-
-def already_answered(
-    call_id: str, answer: str | None, answered_at: float | None
-) -> CallAlreadyAnsweredError:
-    """Return the error for a call that has an answer.
-
-    Args:
-      call_id: the call.
-      answer: the first answer as JSON text.
-      answered_at: when it was accepted, in seconds since 1970.
-    """
-    return CallAlreadyAnsweredError(
-        f"Call {call_id!r} was answered before; this answer changes nothing and runs nothing.",
-        call_id=call_id,
-        answer=None if answer is None else json.loads(answer),
-        answered_at=answered_at,
-    )
+    return answered, given, responded, spoken

@@ -1,4 +1,4 @@
-"""The form of a person's answer to a request for confirmation."""
+"""The form of a person's answer to a request for confirmation, and the first answer of a call."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ...auth.tool_confirmation import ToolConfirmation
+from ...errors import CallAlreadyAnsweredError, StaleSessionError
+from ..store.durable_store import CallAnswer
 
 
 def check_confirmation(response: Mapping[str, Any]) -> None:
@@ -58,3 +60,64 @@ def _read_fields(response: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(fields, dict):
             raise ValueError("'response' is no JSON object")
     return cast("dict[str, Any]", fields)
+
+
+def may_claim(
+    answer: CallAnswer, answered: float | None, stored: str | None, message_id: str | None
+) -> bool:
+    """Return whether an answer is to be written to its row.
+
+    Args:
+      answer: the answer.
+      answered: when the call was answered; None if it is open.
+      stored: the answer that is stored.
+      message_id: the message that answered it.
+
+    Raises:
+      CallAlreadyAnsweredError: another message has answered the call.
+    """
+    if answered is None:
+        return True
+    if answer.once and message_id != answer.message_id:
+        raise already_answered(answer.call_id, stored, answered)
+    return False
+
+
+def may_add_row(answer: CallAnswer, revision: int | None) -> bool:
+    """Return whether an answer to a call without a row makes the call's row.
+
+    Args:
+      answer: the answer.
+      revision: number of the newest stored event; None for a run that holds the session, whose
+        claim has compared it.
+
+    Raises:
+      StaleSessionError: newer events may have answered or withdrawn the call since the answer was
+        checked, and the row went with them.
+    """
+    if answer.request is None:
+        return False
+    if revision not in (None, answer.seen):
+        raise StaleSessionError(
+            f"The session changed while the answer to call {answer.call_id!r} was checked. Reload "
+            "the session and check the answer again."
+        )
+    return True
+
+
+def already_answered(
+    call_id: str, answer: str | None, answered_at: float | None
+) -> CallAlreadyAnsweredError:
+    """Return the error for a call that has an answer.
+
+    Args:
+      call_id: the call.
+      answer: the first answer as JSON text.
+      answered_at: when it was accepted, in seconds since 1970.
+    """
+    return CallAlreadyAnsweredError(
+        f"Call {call_id!r} was answered before; this answer changes nothing and runs nothing.",
+        call_id=call_id,
+        answer=None if answer is None else json.loads(answer),
+        answered_at=answered_at,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from json import decoder
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import to_json
 
 from ...errors import InputValidationError
@@ -27,6 +29,10 @@ _IDLE = {
     (False, False): frozenset(("actions", "node_info")),
 }
 
+
+_PACKAGE = "ostinato."
+# Classes of values whose text can be read again; Ostinato's own join when they first occur.
+_own_classes: set[type] = {str, int, float, bool, list, dict, set}
 
 PLACE_KEY = "@"
 """The first key in the text of an event that has a path and comes from no graph: its path."""
@@ -49,6 +55,7 @@ def text_of(event: Event, has_effects: bool, fallback: Any) -> str:
         text = event.model_dump_json(
             by_alias=True, exclude_none=True, exclude={*COLUMNS, *idle}, fallback=fallback
         )
+        text, _ = drop_unknown_fields(text)
     else:
         # Most fields are None: to pick the others costs half of what the serialiser takes over
         # those.
@@ -65,7 +72,53 @@ def text_of(event: Event, has_effects: bool, fallback: Any) -> str:
             inf_nan_mode="null",
             fallback=fallback,
         ).decode()
+        if not _own_classes.issuperset(map(type, fields.values())) and _has_foreign(fields):
+            text, _ = drop_unknown_fields(text)
     return f"{start}{'' if text == '{}' else ','}{text[1:]}" if start else text
+
+
+def _has_foreign(fields: dict[str, Any]) -> bool:
+    """Return whether a field holds an object of a class that is not Ostinato's; notes which are."""
+    kinds: set[type] = set(map(type, fields.values()))
+    own = {kind for kind in kinds if kind.__module__.startswith(_PACKAGE)}
+    _own_classes.update(own)
+    return not kinds <= _own_classes
+
+
+def drop_unknown_fields(text: str) -> tuple[str, list[str]]:
+    """Return the text of an event without the fields that its records refuse, and their places.
+
+    Programs derive classes of their own from records, and newer versions have more fields.
+
+    Raises:
+      ValidationError: it is not the text of an event even so.
+    """
+    dropped: list[str] = []
+    while True:
+        try:
+            Event.model_validate_json(text)
+        except ValidationError as error:
+            fields = json.loads(text)
+            for fault in error.errors(include_url=False, include_input=False):
+                place = fault["loc"]
+                if fault["type"] != "extra_forbidden" or not _remove(fields, place):
+                    raise
+                dropped.append(".".join(map(str, place)))
+            text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        else:
+            return text, dropped
+
+
+def _remove(fields: Any, place: tuple[int | str, ...]) -> bool:
+    """Remove the field at a place in parsed JSON; return whether it was there."""
+    *outer, name = place
+    try:
+        for key in outer:
+            fields = fields[key]
+        del fields[name]
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
 
 
 def read_agent_path(text: str) -> str:

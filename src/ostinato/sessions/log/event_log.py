@@ -10,17 +10,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from ... import types
+from ..._log import get_logger
 from ...errors import StoreError
 from ...events.event import AgentPlace, Event, NodeInfo, place_in_tree
 from ...events.event_actions import EventActions, EventCompaction
 from .event_json import (
     COLUMNS,
     PLACE_KEY,
+    drop_unknown_fields,
     read_agent_path,
     text_of,
     unreadable_error,
@@ -44,13 +47,15 @@ FINISH_TASK = "finish_task"
 # Readers of JSON stop at 200 levels; what has fewer brackets cannot be that deep.
 _SHALLOW = 190
 _TEXT_CLASSES = (str, type(None))
+_Fields = TypeVar("_Fields", bound=BaseModel)
+_logger = get_logger(__name__)
 
 # Shared, as every set that lives on costs each pass of the collector.
 _NO_IDS: frozenset[str] = frozenset()
 
 
 class EventRecord:
-    """One committed event in compact form; immutable.
+    """One committed event in compact form; immutable, but for fields that nothing can read.
 
     Attributes:
       id, invocation_id, author, branch, timestamp: as in the Event.
@@ -130,6 +135,8 @@ class EventRecord:
             # Each level takes two characters at least, and most events are short.
             if len(data) > 2 * _SHALLOW and data.count("[") + data.count("{") > _SHALLOW:
                 from_json(data)  # fails where it is nested deeper than a reader goes
+        except ValidationError as error:
+            raise unreadable_error(event, "record", error) from error
         except ValueError as error:
             raise unstorable_error(event, error) from error
         event_class = type(event)
@@ -225,7 +232,11 @@ class EventRecord:
             self.long_running = frozenset(fields["longRunningToolIds"])
         self.scope = fields.get("isolationScope")
         if "actions" in fields:
-            actions = EventActions.model_validate(fields["actions"])
+            try:
+                actions = EventActions.model_validate(fields["actions"])
+            except ValidationError:
+                self._drop_unknown_fields()
+                actions = EventActions.model_validate(json.loads(self.data)["actions"])
             self.transfer_to_agent = actions.transfer_to_agent
             self.kinds = _flags_of(actions)
         if fields.get("errorCode") and "content" not in fields:
@@ -236,19 +247,46 @@ class EventRecord:
         if self.responses:
             self.kinds |= _task_kinds(self, "output" in fields, self.path)
 
+    def read_as(self, kind: type[_Fields]) -> _Fields:
+        """Read the text as a model that has some of an event's fields.
+
+        Raises:
+          StoreError: the stored text is not that of an event.
+        """
+        try:
+            # Past `model_validate_json`, which adds a call for each event.
+            return kind.__pydantic_validator__.validate_json(self.data)
+        except ValueError:
+            self._drop_unknown_fields()
+            return kind.model_validate_json(self.data)
+
+    def _drop_unknown_fields(self) -> None:
+        """Drop the fields from the text that this version does not know.
+
+        Raises:
+          StoreError: the stored text is not that of an event.
+        """
+        try:
+            self.data, dropped = drop_unknown_fields(self.data)
+        except ValueError as error:
+            raise StoreError(
+                f"Event {self.id!r} is not stored as one ({error}); the session store is damaged: "
+                "restore a backup."
+            ) from error
+        _logger.warning(
+            "Event %r was stored with fields that this version does not know; they are ignored: "
+            "%s. A subclass or a newer version wrote them.",
+            self.id,
+            ", ".join(dropped),
+        )
+
     def event(self) -> Event:
         """Build the live view; a new object at each call.
 
         Raises:
           StoreError: the stored text is not that of an event.
         """
-        try:
-            event = Event.model_validate_json(self.data)
-        except ValueError as error:
-            raise StoreError(
-                f"Event {self.id!r} is not stored as one ({error}); the session store is damaged: "
-                "restore a backup."
-            ) from error
+        event = self.read_as(Event)
         # Past pydantic, which takes longer to assign five fields than to read the text.
         vars(event).update(
             id=self.id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from ... import _clock, types
-from ...events.event import REJECTED, Event, path_in_graph, place_in_tree
+from ...events.event import NODE_CALL, REJECTED, Event, path_in_graph, place_in_tree
 from ...events.pending import IMPORTED
 from ...models.llm_request import CLIENT_ID_PREFIX
 from .call_requests import call_of, kind_of, original_call_id
@@ -144,7 +144,7 @@ def _without_marks(event: Event) -> Event:
 
 
 def _may_come(key: str) -> bool:
-    return not key.startswith(_RUNTIME) or key in (IMPORTED, REJECTED)
+    return not key.startswith(_RUNTIME) or key in (IMPORTED, REJECTED, NODE_CALL)
 
 
 def _mark_event(event: Event) -> Event:

@@ -5,7 +5,7 @@ The flow asks before each step of a resumable run, the runner asks when it resum
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ...events.event import REJECTED, Event
@@ -19,7 +19,10 @@ from .event_log import (
     TASK_END,
     EventLog,
     EventRecord,
+    visible_indexes,
 )
+from .late_results import read_late_results
+from .word_readers import read_word_readers, read_word_scopes
 
 SEALED = "ostinato:sealed"
 """Key in the custom metadata of a response that stands for a call which never began."""
@@ -47,7 +50,7 @@ class OpenCall(NamedTuple):
 def open_calls(
     log: EventLog, invocation_id: str, branch: str | None = None, *, below: bool = False
 ) -> list[OpenCall]:
-    """Return the calls of an invocation that have no response yet, oldest first.
+    """Return the calls of an invocation that have no response yet in any, oldest first.
 
     Args:
       log: the session's records.
@@ -57,9 +60,11 @@ def open_calls(
     """
     answered: set[str | None] = set()
     found: list[OpenCall] = []
-    for record in log.invocation(invocation_id):
+    for record in _since_start(log, invocation_id):
         answered.update(call for call, _ in record.responses)
-        if not record.calls or not _on_branch(record.branch, branch, below):
+        if record.invocation_id != invocation_id or not record.calls:
+            continue
+        if not _on_branch(record.branch, branch, below):
             continue
         found.extend(
             OpenCall(record, call, name, call in record.long_running)
@@ -108,18 +113,67 @@ def waits_for_answer(
     if not log.called_long_running(invocation_id):
         return False
     answered: set[str | None] = set()
-    for record in log.invocation(invocation_id):
+    for record in _since_start(log, invocation_id):
         if record.author == "user" or (record.responses and record.has_metadata(SEALED)):
             answered.update(call for call, _ in record.responses)
-        if record.long_running - answered and _on_branch(record.branch, branch, below=True):
-            return True
+        if record.invocation_id == invocation_id and record.long_running - answered:
+            if _on_branch(record.branch, branch, below=True):
+                return True
     return False
+
+
+def callers_of(log: EventLog, call_id: str) -> Iterator[tuple[EventRecord, str]]:
+    """Yield the record and id of a call, then those of the calls of the agents around it."""
+    record = log.find_call(call_id)
+    while record is not None:
+        yield record, call_id
+        call_id = record.scope or ""
+        record = log.find_call(call_id) if call_id else None
+
+
+def agent_waits_for_answer(
+    log: EventLog, invocation_id: str, branch: str | None, scope: str | None
+) -> bool:
+    """Return whether a run of an agent waits for an answer. A called agent waits for its earlier
+    calls, too, in a run that a message with an idempotency key resumes.
+
+    Args:
+      log: the session's records.
+      invocation_id: the invocation of the run.
+      branch: the agent's branch.
+      scope: its isolation scope.
+    """
+    called = None if scope is None else log.find_call(scope)
+    begun = invocation_id if called is None else called.invocation_id
+    return any(waits_for_answer(log, one, branch) for one in {invocation_id, begun})
+
+
+def _since_start(log: EventLog, invocation_id: str) -> Iterator[EventRecord]:
+    """Yield the visible records since an invocation began, newest first: those of others, too,
+    because a message with an idempotency key answers its calls in an invocation of its own."""
+    start = log.start_of(invocation_id)
+    if start is not None:
+        yield from (log.records[index] for index in visible_indexes(log, start))
 
 
 def _is_users_turn(log: EventLog, scope: str) -> bool:
     """Return whether the newest record of a task is its agent's final response."""
-    newest = next((record for record in reversed(log.records) if record.scope == scope), None)
+    newest = _find_newest(log, scope)
     return newest is not None and newest.author != "user" and is_last_word(newest)
+
+
+def waits_for_words(log: EventLog, scope: str) -> bool:
+    """Return whether the newest record of a task is what its agent said to the user."""
+    newest = _find_newest(log, scope)
+    return newest is not None and not newest.responses and _is_users_turn(log, scope)
+
+
+def _find_newest(log: EventLog, scope: str) -> EventRecord | None:
+    """Return the newest record of a scope, or message for it."""
+    for record in reversed(log.records):
+        if record.scope == scope or any(one.scope == scope for one in read_word_readers(record)):
+            return record
+    return None
 
 
 def _on_branch(own: str | None, branch: str | None, below: bool) -> bool:
@@ -182,7 +236,8 @@ class Resume:
                 continue
             if record.author == "user":
                 ids = {call for call, _ in record.responses}
-                self._answers.append(_Answer(index, ids, record.scope))
+                calls = ids | _calls_around(log, index)
+                self._answers.append(_Answer(index, ids, calls, read_word_scopes(record)))
                 if not record.kinds & TASK_ANSWER:
                     self._leg = index + 1
             elif only is None or index in only:
@@ -203,14 +258,20 @@ class Resume:
             if record.author != agent:
                 if record.kinds & (ERROR | AGENT_STATE | END_OF_AGENT) or not ahead.begun:
                     continue
+                if record.responses:
+                    continue  # late results of an agent that had handed over to this one
+                if ahead.find_answer(index) is not None:
+                    continue  # said before the user answered a call of this agent
                 return self._ended_point(agent, branch, to)  # another agent spoke after it
-            if record.kinds & END_OF_AGENT:
-                return ResumePoint("ended", index + 1, closed=True)
             to = index + 1
+            if record.kinds & END_OF_AGENT:
+                if not ahead.is_reopened(index, record.scope):
+                    return ResumePoint("ended", to, closed=True)
+                continue
             kind = ahead.add(index, record)
             if kind == "ended":
                 return self._ended_point(agent, branch, to)
-            if kind == "transfer":
+            if kind == "transfer" and not self._is_answered_after(ahead, index, record):
                 return ResumePoint("transfer", to, record)
         kind, record = ahead.next_step()
         return ResumePoint(kind, to, record)
@@ -271,6 +332,37 @@ class Resume:
         self._escalated = [b for b in self._escalated if b not in found]
         return bool(found)
 
+    def _is_answered_after(self, run: _Run, index: int, transfer: EventRecord) -> bool:
+        """Return whether the user answers a call of a run that has handed over once the agent that
+        took over has ended, so that the run's own agent has to act on the answer.
+
+        Args:
+          run: the run, as read so far.
+          index: index of the record with the transfer.
+          transfer: that record.
+        """
+        at = run.find_answer(index)
+        if at is None:
+            return False
+        ended: dict[tuple[str | None, str | None], bool] = {}  # by branch and scope
+        made, done = set[str | None](), set[str | None]()
+        for position, record in self._records:
+            if not index < position < at or record.kinds & (ERROR | AGENT_STATE | END_OF_AGENT):
+                continue
+            if _on_branch(record.branch, transfer.branch, below=True):
+                made.update(call for call, _ in record.calls)
+                done.update(call for call, _ in record.responses)
+                if record.calls or record.responses or _Run([]).ends_run(record):
+                    ended[record.branch, record.scope] = _Run([]).ends_run(record)
+        for answer in self._answers:
+            if answer.at >= at and answer.calls & made:
+                return False  # the agent that took over acts on it
+            done |= answer.ids
+        return bool(ended) and all(
+            is_over if scope == transfer.scope else scope in done
+            for (_, scope), is_over in ended.items()
+        )
+
     def _position_of(self, branch: str | None) -> int:
         return max(
             (at for b, at in self._at.items() if _on_branch(branch, b, below=True)), default=0
@@ -303,11 +395,54 @@ def is_last_word(record: EventRecord) -> bool:
 
 
 class _Answer(NamedTuple):
-    """What the user said, or what came of a task: where, which calls it answers, and its scope."""
+    """What the user said, or what came of a task.
+
+    Attributes:
+      at: index of its record.
+      ids: the calls that it answers.
+      calls: these, and the calls of the agents that made them.
+      scopes: the isolation scopes that it is for.
+    """
 
     at: int
     ids: set[str | None]
-    scope: str | None
+    calls: set[str | None]
+    scopes: set[str | None]
+
+
+def _calls_around(log: EventLog, index: int) -> set[str]:
+    """Return the calls, open at a user's answer, of the agents that made the answered calls.
+
+    An agent that had ended by then is not resumed; its caller reads the answer if it is a late
+    result, and has nothing new to act on otherwise.
+
+    Args:
+      log: the session's records.
+      index: index of the answer.
+    """
+    found: set[str] = set()
+    answer = log.records[index]
+    if answer.kinds & TASK_ANSWER:
+        return found
+    late = read_late_results(answer)
+    for call_id, _ in answer.responses:
+        asked = log.find_call(call_id or "")
+        while asked is not None and asked.scope is not None and asked.scope not in found:
+            if call_id not in late and not _is_open_at(log, asked.scope, index):
+                break
+            found.add(asked.scope)
+            asked = log.find_call(asked.scope)
+    return found
+
+
+def _is_open_at(log: EventLog, call_id: str, index: int) -> bool:
+    """Return whether a call of an agent had no response before a record."""
+    for record in reversed(log.records[:index]):
+        if any(call == call_id for call, _ in record.responses):
+            return False
+        if any(call == call_id for call, _ in record.calls):
+            return True
+    return False
 
 
 class _Run:
@@ -324,16 +459,29 @@ class _Run:
     def add(self, index: int, record: EventRecord) -> Literal["ended", "transfer"] | None:
         """Read the next record; return how the run ends with it, or None if it does not.
 
-        The user's answer to one of its calls reopens a run that had ended, and so does whatever the
-        user says to a task.
+        The user's answer to one of its calls, or to a call of an agent that it called, reopens a
+        run that had ended, and so does whatever the user says to a task.
         """
         kind = self._classify(record)
         if kind == "ended" and not record.kinds & TASK_END:
-            for answer in self._answers:
-                said = record.scope is not None and answer.scope == record.scope
-                if answer.at > index and (said or answer.ids & self._calls):
-                    return None
+            if self.is_reopened(index, record.scope):
+                return None
         return kind
+
+    def is_reopened(self, index: int, scope: str | None) -> bool:
+        """Return whether the user answers a call of the run, or says something to its task, after
+        the record with an index: a further update of a long-running call, for instance."""
+        if scope is not None and any(a.at > index and scope in a.scopes for a in self._answers):
+            return True
+        return self.find_answer(index) is not None
+
+    def find_answer(self, index: int) -> int | None:
+        """Return the index of the newest answer to a call of the run that follows the record with
+        an index, or None."""
+        for answer in reversed(self._answers):
+            if answer.at > index and answer.calls & self._calls:
+                return answer.at
+        return None
 
     def ends_run(self, record: EventRecord) -> bool:
         """Return whether a record ends a run, whatever follows."""

@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 from ...events.event_actions import EventCompaction
 from .event_log import COMPACTION, EventLog, EventRecord, in_force, visible_indexes
 
+_UNSEEN = frozenset(("adk_request_confirmation", "adk_request_credential"))
+"""Requests of the runtime, which no model sees."""
+
 
 class Tail(NamedTuple):
     """What is needed of a log.
@@ -42,6 +45,44 @@ def find_tail(
       before: timestamp of the newest record that the tail has left out.
     """
     return _Search(records, first, before).find_tail_start(new if first else 0)
+
+
+def answers_left_out_call(new: Sequence[EventRecord], tail: Sequence[EventRecord]) -> bool:
+    """Return whether the user answers a call that a tail may have left out.
+
+    Only users do, with one more result of a long-running call: a tail keeps each call that may
+    still get its first answer.
+
+    Args:
+      new: records that were appended.
+      tail: the records of the tail, with the new ones.
+    """
+    places: dict[str | None, list[EventRecord]] = {}
+    for record in tail:
+        for call, _ in record.calls:
+            places.setdefault(call, []).append(record)
+    return any(
+        not any(_is_wherever(asking, record) for asking in places.get(call, ()))
+        for record in new
+        if record.author == "user"
+        for call, name in record.responses
+        if name not in _UNSEEN
+    )
+
+
+def has_user_answer(records: Sequence[EventRecord]) -> bool:
+    """Return whether the user answers a call that models see."""
+    return any(
+        name not in _UNSEEN
+        for record in records
+        if record.author == "user"
+        for _, name in record.responses
+    )
+
+
+def _is_wherever(asking: EventRecord, answering: EventRecord) -> bool:
+    """Return whether every view that shows an answer shows this call."""
+    return asking.scope == answering.scope and asking.branch in (None, "", answering.branch)
 
 
 class _Search:
@@ -121,7 +162,29 @@ class _Search:
                 starts.append(index)
                 break
         starts += self._waiting_indexes()
+        starts += self._late_answered_indexes()
         return min(starts)
+
+    def _late_answered_indexes(self) -> list[int]:
+        """Indexes of the covered calls that an answer behind the summaries needs.
+
+        Of calls with the same id, each that may be the newest in a view of the answer counts.
+        """
+        found: list[int] = []
+        wanted: dict[str | None, list[EventRecord]] = {}
+        for index in range(len(self._records) - 1, self._first - 1, -1):
+            record = self._records[index]
+            if index not in self._visible or not (record.calls or record.responses):
+                continue
+            for call, _ in record.calls:
+                asking = [one for one in wanted.get(call, ()) if one.scope == record.scope]
+                if asking:
+                    found.append(index)
+                    wanted[call] = [o for o in wanted[call] if not _is_wherever(record, o)]
+            if not self._is_covered(index):
+                for call, _ in record.responses:
+                    wanted.setdefault(call, []).append(record)
+        return found
 
     def _newest_turn(self) -> int:
         """Index of the newest message of the user that every agent sees; the first where none."""

@@ -14,7 +14,7 @@ from typing import Any
 from ..adk_format.adk_events import event_data
 from ..log.event_log import COMPACTION, REWIND, EventRecord
 from ..store.durable_store import Claim, Fence, JournalRow, Place
-from ..store.effect_ledger import EffectWriter, split_effects
+from ..store.effect_ledger import EffectWriter, ledger_place, split_effects
 from ..store.effect_row import now_ms
 from ..store.session_cache import Entry
 from ..store.stored_rows import Appended, Changes
@@ -118,7 +118,7 @@ class PostgresAppends:
         rows, effects = split_effects(batch.rows)
         if changes is None or not _is_plain(batch, rows, entry):
             return None
-        if effects and not self._keeps_at_once(len(effects)):
+        if effects and not self._keeps_at_once(batch, len(effects)):
             return None
         if changes.own and standing()[0] < entry.seq:
             return None  # others may have written these keys later
@@ -160,10 +160,12 @@ class PostgresAppends:
 
         return Single(sql, [values[name] for name in names], answer)
 
-    def _keeps_at_once(self, count: int) -> bool:
+    def _keeps_at_once(self, batch: Batch, count: int) -> bool:
         """Return whether effects are kept by the statement that appends, without another."""
         writer = self._effects
-        return writer is not None and not writer.chained and not writer.is_trim_due(count)
+        if writer is None or writer.chained or writer.is_trim_due(count):
+            return False
+        return ledger_place(batch.key, batch.rows) is None
 
     def _add_event(
         self, done: Appended, record: EventRecord, mark: Mark, values: dict[str, Any]

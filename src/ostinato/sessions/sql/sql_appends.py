@@ -6,10 +6,11 @@ The session's row is locked first, always, so that appends to one session follow
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import _clock
-from ...errors import InputValidationError, StaleSessionError
+from ...errors import InputValidationError, SessionNotFoundError, StaleSessionError
 from ..adk_format.adk_events import event_data
 from ..log.event_log import EventRecord
 from ..store.durable_store import (
@@ -21,14 +22,14 @@ from ..store.durable_store import (
     Lease,
     Place,
 )
-from ..store.effect_ledger import EffectWriter, split_effects
+from ..store.effect_ledger import EffectWriter, ledger_place, split_effects
 from ..store.keyed_requests import (
     RequestDigests,
     check_waiting,
     digests_of_payload,
     digests_of_record,
 )
-from ..store.lease_rules import check_fence, find_clashes, grant_lease, passed_by
+from ..store.lease_rules import check_fence, find_clashes, find_skipped_invocation, grant_lease
 from ..store.stored_rows import STALE, Appended, Changes, Key, session_not_found
 from .sql_dialects import Dialect, micros, micros_of
 from .sql_effects import SqlEffects
@@ -143,12 +144,11 @@ class SqlAppends:
           CallAlreadyAnsweredError, OverwrittenError: see `DurableStore.append` and `check_order`.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
-        if batch.claim is not None and batch.claim.within is not None:
-            await self._check_within(db, *batch.claim.within)
+        home = await self._lock_outer(db, batch)
         changes = _merge_changes(batch)
         names = _lookup_values(batch.key, bool(changes.own), batch.claim is not None)
         locked = await self._lock_row(db, batch.key, names)
-        if tried is not None and (answer := _lost_answer(tried, locked)) is not None:
+        if answer := await self._find_lost_answer(db, tried, batch.claim, locked, names):
             return answer
         lease = await self._check_rules(db, batch, locked, standing, names)
         if repeated:
@@ -173,8 +173,32 @@ class SqlAppends:
             await db.execute(self._sql["advance"], advanced)
         await self._tails.move_tail(db, locked.sid, done, advanced["last"], names)
         await self._rows.write_shared(db, batch.key, changes, advanced["update"])
-        await self._write_rows(db, locked.sid, batch, repeated or tried is not None)
+        await self._write_rows(db, locked, batch, home, repeated or tried is not None)
         return done, None if lease is None else Fence(lease.owner, lease.token)
+
+    async def _find_lost_answer(
+        self,
+        db: AsyncConnection,
+        tried: Single[tuple[Appended, Fence | None]] | None,
+        claim: Claim | None,
+        locked: _Locked,
+        names: Mapping[str, Any],
+    ) -> tuple[Appended, Fence | None] | None:
+        """Return the answer of a statement that stored its event, though the answer was lost.
+
+        The mark alone does not tell: the event of another process in its place has the same one if
+        both are older than the event before.
+        """
+        if tried is None:
+            return None
+        answer = tried.answer((locked.token,))
+        records = answer[0].records
+        if not records or answer[0].mark != _mark_of(locked):
+            return None
+        if claim is not None and claim.owner != locked.owner:
+            return None  # another owner has taken the session over
+        newest = await self._rows.read_newest(db, names, locked.last_micros, 1)
+        return answer if [record.id for record in newest] == [records[-1].id] else None
 
     async def _new_events(
         self, db: AsyncConnection, batch: Batch, names: Mapping[str, Any]
@@ -284,7 +308,7 @@ class SqlAppends:
             )
             stored = held if locked.token else None
             lease = grant_lease(place, stored, first, batch.claim, locked.revision)
-            passed = passed_by(stored, batch.claim)
+            passed = find_skipped_invocation(stored, batch.claim)
             if passed:
                 clearing = {"sid": locked.sid, "invocation": passed}
                 await db.execute(self._sql["clear"], clearing)
@@ -326,6 +350,20 @@ class SqlAppends:
     async def _read_payload(self, db: AsyncConnection, sid: int, message_id: str) -> str | None:
         row = await fetch_one(db, self._sql["payload"], {"sid": sid, "message": message_id})
         return None if row is None else row[0]
+
+    async def _lock_outer(self, db: AsyncConnection, batch: Batch) -> tuple[int, Place] | None:
+        """Lock the sessions that a hidden one belongs to, always before that one's own row.
+
+        Returns:
+          The session whose ledger keeps the effects, with its number; None if it is the own one.
+        """
+        home, found = ledger_place(batch.key, batch.rows), None
+        if home is not None and self.effects.writer is not None:
+            with suppress(SessionNotFoundError):  # deleted meanwhile
+                found = (await self.lock_session(db, home))[0], home
+        if batch.claim is not None and batch.claim.within is not None:
+            await self._check_within(db, *batch.claim.within)
+        return found
 
     async def _check_within(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
         """Reject a claim on behalf of an owner that has lost the session it works for."""
@@ -459,17 +497,28 @@ class SqlAppends:
             )
 
     async def _write_rows(
-        self, db: AsyncConnection, sid: int, batch: Batch, repeated: bool
+        self,
+        db: AsyncConnection,
+        locked: _Locked,
+        batch: Batch,
+        home: tuple[int, Place] | None,
+        repeated: bool,
     ) -> None:
         """Write rows of the journal, and those of calls that wait for an answer.
 
         A `started` row of the journal never replaces a `finished` one.
+
+        Args:
+          home: another session whose ledger keeps the effects, or None.
         """
+        sid = locked.sid
         if batch.changes is not None:
-            await self.requests.apply_changes(db, sid, Place(*batch.key), batch.changes)
+            before = locked.revision if batch.fence is None and batch.claim is None else None
+            await self.requests.apply_changes(db, sid, Place(*batch.key), batch.changes, before)
         rows, effects = split_effects(batch.rows)
         if effects:
-            await self.effects.write_effects(db, sid, Place(*batch.key), effects, repeated)
+            home = home or (sid, Place(*batch.key))
+            await self.effects.write_effects(db, *home, effects, repeated)
         if rows:
             await db.execute(
                 self._sql["journal"],
@@ -496,14 +545,6 @@ def _row_values(locked: _Locked, done: Appended) -> dict[str, Any]:
         "update": locked.update_micros,
         "updated": locked.updated,
     }
-
-
-def _lost_answer(
-    tried: Single[tuple[Appended, Fence | None]], locked: _Locked
-) -> tuple[Appended, Fence | None] | None:
-    """Return what a statement has stored that was done, though its answer never came."""
-    answer = tried.answer((locked.token,))
-    return answer if answer[0].records and answer[0].mark == _mark_of(locked) else None
 
 
 def _mark_of(locked: _Locked) -> Mark:

@@ -11,9 +11,10 @@ from ..store.effect_ledger import (
     EffectFilter,
     EffectMark,
     EffectWriter,
+    OrphanedRows,
     StoredEffect,
     chain_hash,
-    now_ms,
+    continue_ledger,
     seed_hash,
 )
 from ..store.effect_row import decode_text
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
     from sqlalchemy import TextClause
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+_OTHERS = 256  # effects that agents called as tools may have added to the ledger since a try
 _ROWS = (
     "SELECT o.app_name, o.user_id, o.session_id, e.sid, e.n, e.finished, e.data, e.hash "
     "FROM ostinato_effects e JOIN ostinato_sessions o ON o.sid = e.sid"
 )
 _LEDGER = _ROWS.replace("e.hash ", "e.hash, m.n, m.hash ") + (
-    " LEFT JOIN ostinato_effect_marks m ON m.sid = e.sid AND m.n = e.n - 1"
+    " LEFT JOIN ostinato_effect_marks m ON m.sid = e.sid AND m.n >= e.n - 1"
 )
 _NEWEST = "ORDER BY e.finished DESC, e.sid DESC, e.n DESC LIMIT :limit"
 _CONDITIONS = {
@@ -43,17 +45,22 @@ _CONDITIONS = {
 }
 _STATEMENTS = {
     "last": "SELECT n, finished, hash FROM ostinato_effects WHERE sid = :sid "
-    "ORDER BY n DESC LIMIT 1",
+    "AND n <= 2147483647 ORDER BY n DESC LIMIT 1",  # a text, as of a damaged row, sorts above
     "newest": "SELECT data FROM ostinato_effects WHERE sid = :sid ORDER BY n DESC LIMIT :limit",
     "insert": "INSERT INTO ostinato_effects (sid, n, finished, data, hash) "
     "VALUES (:sid, :number, :finished, :data, :hash)",
     "mark": "SELECT n, finished, hash FROM ostinato_effect_marks WHERE sid = :sid",
-    "marks": "SELECT o.app_name, o.user_id, o.session_id, m.n, m.hash "
+    "marks": "SELECT o.app_name, o.user_id, o.session_id, m.n, m.finished, m.hash "
     "FROM ostinato_effect_marks m JOIN ostinato_sessions o ON o.sid = m.sid",
+    "orphans": "SELECT a.sid, SUM(a.is_row), SUM(1 - a.is_row) FROM (SELECT sid, 1 AS is_row "
+    "FROM ostinato_effects UNION ALL SELECT sid, 0 FROM ostinato_effect_marks) a "
+    "LEFT JOIN ostinato_sessions o ON o.sid = a.sid WHERE o.sid IS NULL GROUP BY a.sid "
+    "ORDER BY a.sid",
     "keep mark": "INSERT INTO ostinato_effect_marks (sid, n, finished, hash) "
     "VALUES (:sid, :number, :finished, :hash) {write mark}",
-    "old": "SELECT sid, n, finished, hash FROM ostinato_effects WHERE finished < :before "
-    "ORDER BY finished, sid, n LIMIT :limit",
+    "old": "SELECT e.sid, e.n, e.finished, e.hash, o.sid FROM ostinato_effects e "
+    "LEFT JOIN ostinato_sessions o ON o.sid = e.sid WHERE e.finished < :before "
+    "ORDER BY e.finished, e.sid, e.n LIMIT :limit",
     "delete": "DELETE FROM ostinato_effects WHERE sid = :sid AND n = :number",
     "ledger": f"{_LEDGER} WHERE e.sid >= :sid AND (e.sid > :sid OR e.n > :number) "
     "ORDER BY e.sid, e.n LIMIT :limit",
@@ -84,15 +91,14 @@ class SqlEffects:
         """
         writer = self.writer
         if writer is not None and repeated:
-            newest = {"sid": sid, "limit": len(texts)}
+            newest = {"sid": sid, "limit": len(texts) + _OTHERS}
             stored = {row[0] for row in await fetch_all(db, self._sql["newest"], newest)}
             texts = [text for text in texts if text not in stored]
         if writer is None or not texts:
             return
         row: Any = await fetch_one(db, self._sql["last"], {"sid": sid})
         row = row or await fetch_one(db, self._sql["mark"], {"sid": sid})
-        number, finished, previous = row or (0, 0, None)
-        finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
+        number, finished, previous = continue_ledger(row)
         rows: list[dict[str, Any]] = []
         for number, text in enumerate(texts, number + 1):  # noqa: B020 - counts on from the last row
             if writer.chained:
@@ -112,11 +118,13 @@ class SqlEffects:
         The last one of each session is noted, so that rows deleted otherwise are noticed.
         """
         found = await fetch_all(db, self._sql["old"], {"before": before, "limit": limit})
-        names = ("sid", "number", "finished", "hash")
+        names = ("sid", "number", "finished", "hash", "session")
         old: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in found]
         if old:
-            last = {each["sid"]: each for each in sorted(old, key=lambda each: each["number"])}
-            await db.execute(self._sql["keep mark"], [last[sid] for sid in sorted(last)])
+            held = [each for each in old if each["session"] is not None]
+            last = {each["sid"]: each for each in sorted(held, key=lambda each: each["number"])}
+            if last:
+                await db.execute(self._sql["keep mark"], [last[sid] for sid in sorted(last)])
             keys = [{"sid": each["sid"], "number": each["number"]} for each in old]
             await db.execute(self._sql["delete"], keys)
         return len(old)
@@ -124,6 +132,11 @@ class SqlEffects:
     async def read_marks(self, db: AsyncConnection) -> list[EffectMark]:
         """Read how far the ledger of each session was pruned."""
         return [EffectMark(*row) for row in await _fetch_rows(db, self._sql["marks"], {})]
+
+    async def read_orphans(self, db: AsyncConnection) -> list[OrphanedRows]:
+        """Count the rows and marks of sessions that do not exist."""
+        found = await fetch_all(db, self._sql["orphans"], {})
+        return [OrphanedRows(*map(int, row)) for row in found]
 
     async def read_effects(
         self,

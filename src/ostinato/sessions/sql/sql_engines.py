@@ -31,9 +31,11 @@ from .sql_pool import (
     close_firmly,
     connect_aiomysql,
     keep_alive,
+    note_start,
     note_statement,
     note_use,
     try_first,
+    watch_start,
 )
 from .sql_retry import Phase, Retry
 from .sql_url import Target
@@ -292,7 +294,7 @@ class Engines:
             with self._lock:
                 engine, self._spare = self._spare or self._make_engine(), None
                 self._open[loop] = pool = Pool(engine)
-            await pool.close_with_loop()
+            await pool.close_with_loop(owner=self)
         return pool
 
     def _make_engine(self) -> AsyncEngine:
@@ -318,7 +320,9 @@ class Engines:
     def _watch_server(self, engine: AsyncEngine, event: Any) -> None:
         """Have connections tried before use, and see when their statements begin."""
         seconds, is_postgres = self._answer_seconds, self._target.dialect.name == "postgresql"
-        event.listen(engine.sync_engine, "connect", keep_alive)
+        # Before the listeners of SQLAlchemy itself, which ask the server.
+        event.listen(engine.sync_engine, "connect", keep_alive, insert=True)
+        event.listen(engine.sync_engine, "connect", partial(watch_start, seconds), insert=True)
         if "pool_pre_ping" not in self._settings:
             fresh = FRESH_SECONDS if is_postgres else 0.0
             event.listen(engine.sync_engine, "checkin", note_use)
@@ -331,6 +335,7 @@ class Engines:
                 event.listen(
                     engine.sync_engine, "connect", partial(_end_left_transactions, seconds)
                 )
+        event.listen(engine.sync_engine, "connect", note_start)
 
     async def wait_until_settled(self) -> None:
         """Wait for what was begun in this event loop until now."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,10 @@ class AnswerWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Watch no longer."""
         self._driver = None
         if self._timer is not None:
             self._timer.cancel()
@@ -158,6 +163,17 @@ def note_statement(connection: Any, *_: Any) -> None:
     watch: AnswerWatch | None = connection.info.get(_WATCH)
     if watch is not None:
         watch.restart_clock()
+
+
+def watch_start(seconds: float | None, connection: Any, record: Any) -> None:
+    """Watch a new connection while SQLAlchemy asks its server for its version and settings."""
+    watch = record.info[_WATCH] = AnswerWatch(seconds, connection.driver_connection)
+    watch.restart_clock()
+
+
+def note_start(_: Any, record: Any) -> None:
+    """End the watch of a new connection, which can be given to a caller now."""
+    record.info.pop(_WATCH).stop()
 
 
 def keep_alive(connection: Any, _: Any) -> None:
@@ -233,6 +249,7 @@ class Pool:
         self.engine = engine
         self._kept: list[CheckedOutConnection] = []
         self._guard: AsyncGenerator[None] | None = None
+        self._dropping: weakref.finalize[..., Any] | None = None
 
     async def take(self) -> CheckedOutConnection:
         """Return a connection for a statement that commits by itself."""
@@ -261,10 +278,17 @@ class Pool:
         size = getattr(pool, "size", None)
         return size is None or pool.checkedout() >= size()
 
-    async def close_with_loop(self) -> None:
-        """Have the running loop close the engine when it shuts down its generators."""
+    async def close_with_loop(self, owner: object) -> None:
+        """Have the running loop close the engine when it shuts down its generators, or before,
+        when the owner is dropped.
+
+        A pool that is collected together with its owner would leave open sockets to the collector.
+        """
         self._guard = self._close_at_shutdown()
         await anext(self._guard)
+        loop = asyncio.get_running_loop()
+        self._dropping = weakref.finalize(owner, _close_in_loop, loop, self)
+        self._dropping.atexit = False
 
     async def close(self) -> None:
         """Close the engine now."""
@@ -277,6 +301,14 @@ class Pool:
         try:
             yield
         finally:
+            if self._dropping is not None:
+                self._dropping.detach()
             while self._kept:
                 await self._kept.pop().give_back()
             await self.engine.dispose()
+
+
+def _close_in_loop(loop: asyncio.AbstractEventLoop, pool: Pool) -> None:
+    """Close a pool in its loop, from any thread."""
+    with suppress(RuntimeError):  # the loop has closed, and the pool with it
+        loop.call_soon_threadsafe(lambda: loop.create_task(pool.close()))

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from ... import _clock
-from ..log.call_requests import is_answered_in, may_claim
+from ..log.call_requests import is_answered_in
+from ..log.confirmation_answers import may_add_row, may_claim
 from ..log.event_log import EventRecord
 from ..store.durable_store import (
     CallAnswer,
@@ -41,14 +42,15 @@ class SqlRequests:
         self._sql = compile_statements(REQUESTS, dialect)
 
     async def apply_changes(
-        self, db: AsyncConnection, sid: int, place: Place, changes: CallChanges
+        self,
+        db: AsyncConnection,
+        sid: int,
+        place: Place,
+        changes: CallChanges,
+        revision: int | None = None,
     ) -> None:
-        """Write what an append changes.
-
-        Raises:
-          CallAlreadyAnsweredError: another message has answered one of the calls.
-        """
-        await self.claim_answers(db, sid, place, changes.answers)
+        """Write what an append changes; see `claim_answers`."""
+        await self.claim_answers(db, sid, place, changes.answers, revision)
         for request in changes.asked:
             await self._store_request(db, sid, place, request, _OPEN)
         for call_id in changes.withdrawn:
@@ -72,15 +74,16 @@ class SqlRequests:
         sid: int,
         place: Place,
         answers: Iterable[CallAnswer],
-        revision: int | None = None,
+        revision: int | None,
     ) -> None:
         """Note answers at the calls that they answer.
 
         Args:
-          revision: the session's, for a message that waits; see `CallAnswer.seen`.
+          revision: the session's before the answers; see `may_add_row`.
 
         Raises:
           CallAlreadyAnsweredError: another message has answered one of them.
+          StaleSessionError: see `may_add_row`.
         """
         for answer in answers:
             which = {"sid": sid, "call": answer.call_id}
@@ -91,7 +94,7 @@ class SqlRequests:
                 "message": answer.message_id,
             }
             if row is None:
-                if answer.request is not None and revision in (None, answer.seen):
+                if answer.request is not None and may_add_row(answer, revision):
                     await self._store_request(db, sid, place, answer.request, given)
             elif may_claim(answer, *row[1:]):
                 await db.execute(self._sql["answer"], {**which, **given})

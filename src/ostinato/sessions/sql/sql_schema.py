@@ -98,7 +98,7 @@ async def _make_tables(db: AsyncConnection, target: Target, add_requests: Fill) 
     try:
         await _make_locked(db, target, add_requests)
     finally:
-        if dialect.name == "mysql":
+        if dialect.name == "mysql" and not db.invalidated:  # a lost connection has released it
             await db.exec_driver_sql(f"SELECT release_lock('{_LOCK}')")
 
 

@@ -1,7 +1,7 @@
 """The start of each session's tail in a SQL database: what a run of a compacted session loads.
 
 `tail.py` decides; here is what it reads and what is kept of its answer, in the transaction of
-the append that brings a compaction or a rewind.
+the append that brings a compaction, a rewind or a user's answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..log.event_log import COMPACTION, REWIND, EventRecord
-from ..log.tail import find_tail
+from ..log.tail import answers_left_out_call, find_tail, has_user_answer
 from ..store.stored_rows import Appended
 from .sql_dialects import Dialect
 from .sql_rows import SqlRows
@@ -36,7 +36,7 @@ class SqlTails:
     async def move_tail(
         self, db: AsyncConnection, sid: int, done: Appended, last: int, names: Mapping[str, Any]
     ) -> None:
-        """Move the start of a session's tail after compactions or rewinds were appended.
+        """Move the start of a session's tail after compactions, rewinds or answers were appended.
 
         Args:
           last: time of the newest row, microseconds since 1970.
@@ -44,7 +44,8 @@ class SqlTails:
         kinds = 0
         for record in done.records:
             kinds |= record.kinds
-        if not kinds & (COMPACTION | REWIND):
+        answers = has_user_answer(done.records)
+        if not kinds & (COMPACTION | REWIND) and not answers:
             return
         row = await fetch_one(db, self._sql["tail"], {"sid": sid})
         tail: int = row[0]
@@ -54,6 +55,11 @@ class SqlTails:
                 tail, summaries = 1, []
                 await self._store_tail(db, sid, 1, [])
                 break
+        if answers and tail > 1:
+            behind = await self._rows.read_newest(db, names, last, done.revision - tail + 1)
+            if answers_left_out_call(done.records, behind):
+                tail, summaries = 1, []
+                await self._store_tail(db, sid, 1, [])
         if kinds & COMPACTION:
             await self._advance_tail(db, sid, done, tail, summaries, last, names)
 

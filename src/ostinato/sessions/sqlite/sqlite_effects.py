@@ -12,14 +12,19 @@ from ..store.effect_ledger import (
     EffectFilter,
     EffectMark,
     EffectWriter,
+    OrphanedRows,
     StoredEffect,
     chain_hash,
-    now_ms,
+    continue_ledger,
     seed_hash,
 )
 from ..store.effect_row import decode_text
 
-_LAST = "SELECT n, finished, hash FROM ostinato_effects WHERE sid = ? ORDER BY n DESC LIMIT 1"
+# A number that was changed to a text sorts above every number.
+_LAST = (
+    "SELECT n, finished, hash FROM ostinato_effects WHERE sid = ? AND n <= 2147483647 "
+    "ORDER BY n DESC LIMIT 1"
+)
 _INSERT = "INSERT INTO ostinato_effects(sid, n, finished, data, hash) VALUES(?, ?, ?, ?, ?)"
 _MARK = "SELECT n, finished, hash FROM ostinato_effect_marks WHERE sid = ?"
 _OLD = (
@@ -29,7 +34,7 @@ _OLD = (
 # SQLite takes `finished` and `hash` from the row that has the maximum.
 _KEEP_MARKS = (
     "INSERT OR REPLACE INTO ostinato_effect_marks(sid, n, finished, hash) "
-    f"SELECT sid, max(n), finished, hash {_OLD} GROUP BY sid"
+    f"SELECT sid, max(n), finished, hash {_OLD} AND sid IN (SELECT sid FROM sessions) GROUP BY sid"
 )
 _TRIM = f"DELETE {_OLD}"
 _ROWS = (
@@ -37,12 +42,17 @@ _ROWS = (
     "FROM ostinato_effects e CROSS JOIN sessions s ON s.sid = e.sid"
 )
 _LEDGER = (
-    f"{_ROWS} LEFT JOIN ostinato_effect_marks m ON m.sid = e.sid AND m.n = e.n - 1 "
+    f"{_ROWS} LEFT JOIN ostinato_effect_marks m ON m.sid = e.sid AND m.n >= e.n - 1 "
     "WHERE (e.sid, e.n) > (?, ?) ORDER BY e.sid, e.n LIMIT ?"
 ).replace("e.hash ", "e.hash, m.n, m.hash ", 1)
 _MARKS = (
-    "SELECT s.app, s.user, s.id, m.n, m.hash FROM ostinato_effect_marks m "
+    "SELECT s.app, s.user, s.id, m.n, m.finished, m.hash FROM ostinato_effect_marks m "
     "JOIN sessions s ON s.sid = m.sid"
+)
+_ORPHANS = (
+    "SELECT sid, sum(is_row), sum(1 - is_row) FROM (SELECT sid, 1 AS is_row FROM ostinato_effects "
+    "UNION ALL SELECT sid, 0 FROM ostinato_effect_marks) "
+    "WHERE sid NOT IN (SELECT sid FROM sessions) GROUP BY sid ORDER BY sid"
 )
 
 
@@ -51,8 +61,7 @@ def write_effects(
 ) -> None:
     """Append effects to a session's ledger; sometimes delete old ones of any session."""
     row = db.execute(_LAST, (sid,)).fetchone() or db.execute(_MARK, (sid,)).fetchone()
-    number, finished, previous = row or (0, 0, None)
-    finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
+    number, finished, previous = continue_ledger(row)
     for text in texts:
         number += 1
         if writer.chained:
@@ -104,6 +113,11 @@ def read_ledger(db: sqlite3.Connection, sid: int, number: int, limit: int) -> li
 def read_marks(db: sqlite3.Connection) -> list[EffectMark]:
     """Read how far the ledger of each session was pruned."""
     return [EffectMark(*row) for row in _fetch_rows(db, _MARKS, ())]
+
+
+def read_orphans(db: sqlite3.Connection) -> list[OrphanedRows]:
+    """Count the rows and marks of sessions that do not exist."""
+    return [OrphanedRows(*row) for row in db.execute(_ORPHANS)]
 
 
 def _fetch_rows(db: sqlite3.Connection, sql: str, values: Sequence[object]) -> list[Any]:

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from ..log.event_log import COMPACTION, REWIND, EventRecord
-from ..log.tail import find_tail
+from ..log.tail import answers_left_out_call, find_tail, has_user_answer
 from ..store.stored_rows import Appended, Changes
 
 SHIFT = 32  # pos = sid << SHIFT | seq
@@ -105,15 +105,19 @@ def _read_records(rows: Iterable[_Row]) -> list[EventRecord]:
 
 
 def move_tail(db: sqlite3.Connection, done: Appended) -> None:
-    """Move the start of a session's tail after compactions or rewinds were appended."""
+    """Move the start of a session's tail after compactions, rewinds or answers were appended."""
     kinds = 0
     for record in done.records:
         kinds |= record.kinds
-    if not kinds & (COMPACTION | REWIND):
+    answers = has_user_answer(done.records)
+    if not kinds & (COMPACTION | REWIND) and not answers:
         return
     (tail,) = db.execute("SELECT tail FROM sessions WHERE sid = ?", (done.sid,)).fetchone()
     if kinds & REWIND and tail > 1 and any(_reaches_back(db, done, r, tail) for r in done.records):
         tail = _store_tail(db, done.sid, 1, ())
+    if answers and tail > 1:
+        if answers_left_out_call(done.records, read_events(db, done.sid, tail, done.revision)):
+            tail = _store_tail(db, done.sid, 1, ())
     if kinds & COMPACTION:
         _advance_tail(db, done, tail)
 

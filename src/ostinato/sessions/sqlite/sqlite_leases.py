@@ -27,7 +27,7 @@ from ..store.keyed_requests import (
     digests_of_record,
     is_keyed,
 )
-from ..store.lease_rules import HANDED_OVER, grant_lease, passed_by
+from ..store.lease_rules import HANDED_OVER, find_skipped_invocation, grant_lease
 from .sqlite_events import read_first_event
 from .sqlite_requests import claim_answers, find_session, release_answers
 
@@ -91,7 +91,7 @@ def claim_lease(
             now,
         ),
     )
-    passed = passed_by(held, wish)
+    passed = find_skipped_invocation(held, wish)
     if passed:
         db.execute(_CLEAR, (sid, passed))
     if not wish.keep_message and (wish.jump or first is not None):

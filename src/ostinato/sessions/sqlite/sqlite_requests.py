@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from ... import _clock
-from ..log.call_requests import is_answered_in, may_claim
+from ..log.call_requests import is_answered_in
+from ..log.confirmation_answers import may_add_row, may_claim
 from ..log.event_log import EventRecord
 from ..store.durable_store import (
     CallAnswer,
@@ -35,13 +36,11 @@ _OPEN = "answered = NULL, answer = NULL, answered_by = NULL"
 _OF_CALL = "WHERE sid = ? AND call_id = ?"
 
 
-def apply_changes(db: sqlite3.Connection, sid: int, place: Place, changes: CallChanges) -> None:
-    """Write what an append changes of the calls that wait.
-
-    Raises:
-      CallAlreadyAnsweredError: another message has answered one of them.
-    """
-    claim_answers(db, sid, place, changes.answers)
+def apply_changes(
+    db: sqlite3.Connection, sid: int, place: Place, changes: CallChanges, revision: int | None
+) -> None:
+    """Write what an append changes of the calls that wait; see `claim_answers`."""
+    claim_answers(db, sid, place, changes.answers, revision)
     for request in changes.asked:
         db.execute(_INSERT, (sid, *place[:2], *_request_values(request), None, None, None))
     for call_id in changes.withdrawn:
@@ -61,15 +60,16 @@ def claim_answers(
     sid: int,
     place: Place,
     answers: Iterable[CallAnswer],
-    revision: int | None = None,
+    revision: int | None,
 ) -> None:
     """Note answers at the calls that they answer.
 
     Args:
-      revision: the session's, for a message that waits; see `CallAnswer.seen`.
+      revision: the session's before the answers; see `may_add_row`.
 
     Raises:
       CallAlreadyAnsweredError: another message has answered one of them.
+      StaleSessionError: see `may_add_row`.
     """
     for answer in answers:
         row = db.execute(
@@ -78,7 +78,7 @@ def claim_answers(
         ).fetchone()
         given = (_clock.now(), answer.answer, answer.message_id)
         if row is None:
-            if answer.request is not None and revision in (None, answer.seen):
+            if answer.request is not None and may_add_row(answer, revision):
                 db.execute(_INSERT, (sid, *place[:2], *_request_values(answer.request), *given))
         elif may_claim(answer, *row):
             db.execute(

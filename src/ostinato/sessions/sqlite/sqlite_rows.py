@@ -15,7 +15,7 @@ from ...errors import AlreadyExistsError, StaleSessionError
 from ..base_session_service import GetSessionConfig, deleted_ids
 from ..log.event_log import EventRecord
 from ..store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
-from ..store.effect_ledger import EffectWriter, split_effects
+from ..store.effect_ledger import EffectWriter, ledger_place, split_effects
 from ..store.lease_rules import check_fence, find_clashes
 from ..store.stored_rows import (
     STALE,
@@ -193,20 +193,26 @@ def append_batch(
         _write_state(db, sid, done.own)
         done.user_revision = _write_shared(db, key[0], key[1], done.user)
         done.app_revision = _write_shared(db, key[0], "", done.app)
-    _write_rows(db, sid, batch)
+    _write_rows(db, sid, batch, revision)
     move_tail(db, done)
     return done, fence
 
 
-def _write_rows(db: sqlite3.Connection, sid: int, batch: Batch) -> None:
+def _write_rows(db: sqlite3.Connection, sid: int, batch: Batch, revision: int) -> None:
     if batch.changes is not None:
-        apply_changes(db, sid, Place(*batch.key), batch.changes)
+        before = revision if batch.fence is None and batch.claim is None else None
+        apply_changes(db, sid, Place(*batch.key), batch.changes, before)
     if not batch.rows:
         return
     rows, effects = split_effects(batch.rows)
     leases.write_journal(db, sid, rows)
     if effects and batch.effects is not None:
-        write_effects(db, sid, Place(*batch.key), effects, batch.effects)
+        place = Place(*batch.key)
+        home = ledger_place(batch.key, batch.rows)
+        row = None if home is None else db.execute(_STANDING, home).fetchone()
+        if home is not None and row is not None:
+            sid, place = row[0], home
+        write_effects(db, sid, place, effects, batch.effects)
 
 
 def _check_within(db: sqlite3.Connection, place: Place, fence: Fence) -> None:

@@ -40,6 +40,7 @@ class JournalRow:
       tool: name of the tool, or of the agent.
       result: response and effects, or the checkpoint, as JSON text; of a started call the number
         of attempts, None for the first one.
+      session_id: of an effect, the session whose ledger keeps it; '' for the session of the append.
     """
 
     invocation_id: str
@@ -47,6 +48,7 @@ class JournalRow:
     status: Literal["started", "finished", "state", "effect"]
     tool: str
     result: str | None = None
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +207,8 @@ class CallAnswer:
       once: whether a call that another message has answered refuses it.
       request: the request, for a session whose log has it while the store has no row of it; None
         if no row is to be made.
-      seen: number of the newest event of the log in which the request was found. A message that
-        waits makes no row if there are newer ones: a rewind may have withdrawn the request.
+      seen: number of the newest event of the log in which the request was found. A call without a
+        row is refused if there are newer ones: they may have answered or withdrawn it.
     """
 
     call_id: str
@@ -431,6 +433,8 @@ class DurableStore(Protocol):
             written.
           CallAlreadyAnsweredError: another message has answered one of the calls. Nothing was
             written.
+          StaleSessionError: a call has no row, and the session has newer events than its answer
+            was checked against. Nothing was written: check the answer again.
         """
         ...
 
@@ -482,6 +486,8 @@ class DurableStore(Protocol):
           SessionNotFoundError: the session does not exist.
           CallAlreadyAnsweredError: another message has answered one of the calls. Nothing was
             written.
+          StaleSessionError: a call has no row, and the session has newer events than its answer
+            was checked against. Nothing was written: check the answer again.
         """
         ...
 

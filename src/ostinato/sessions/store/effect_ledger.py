@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import ceil
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...errors import InputValidationError
@@ -54,11 +55,12 @@ class Effect:
     """One tool call that ran, or was in doubt, in a session.
 
     Attributes:
-      place: the session.
+      place: the session that the user knows.
       number: its number within the session's ledger, from 1.
       tool: name of the tool.
       source: the tool's class, such as `FunctionTool`, `McpTool` or `RestApiTool`.
-      agent: the agent that called it.
+      agent: the agent that called it, or the path of the workflow node. Of an agent that was called
+        as a tool, its callers come first, as in `shop/payer`.
       invocation_id: the run.
       call_id: the function call.
       key: the idempotency key that the tool could pass on.
@@ -70,8 +72,11 @@ class Effect:
       finished: when the outcome was known, seconds since 1970.
       attempts: how many times the tool's body was begun.
       outcome: `done`, `failed` (it raised), `unknown` or `not run`.
-      in_doubt: whether a process died between the begin and the outcome of an attempt.
-      resolution: how the doubt was resolved: `rerun`, `at_most_once`, `ask`, `check`, `rejected`.
+      in_doubt: whether a process died between the begin and the outcome of an attempt, or the run
+        was cancelled then.
+      resolution: how the doubt was resolved: `rerun`, `at_most_once`, `ask`, `check`, `rejected`;
+        '' if it was not.
+      ran_in: the hidden session of an agent that was called as a tool; '' for `place` itself.
       damaged: what is wrong with the row, if it cannot be read; then only `place`, `number` and
         `finished` are known.
     """
@@ -94,6 +99,7 @@ class Effect:
     outcome: Outcome = "unknown"
     in_doubt: bool = False
     resolution: Resolution = ""
+    ran_in: str = ""
     damaged: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -157,22 +163,27 @@ class EffectReport:
       sessions: how many sessions have rows.
       trimmed: how many sessions lack their first rows, which pruning deletes.
       chained: how many rows have a hash.
+      orphaned: how many rows and marks belong to a session that the store does not hold.
       problems: what is wrong, each with its session and row; at most 100.
       head: hash over the heads of all sessions; two equal ones mean equal ledgers.
       heads: the newest hash of each session.
       spans: the first and the last number of each session.
       pruned: which rows were pruned since an earlier report, by session.
+      erased: sessions of an earlier report that the store does not hold any more. Their rows went
+        with them; `problems` has the same, unless the caller accepted it.
     """
 
     rows: int = 0
     sessions: int = 0
     trimmed: int = 0
     chained: int = 0
+    orphaned: int = 0
     problems: list[str] = field(default_factory=list[str])
     head: str = ""
     heads: dict[str, str] = field(default_factory=dict[str, str])
     spans: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     pruned: list[str] = field(default_factory=list[str])
+    erased: list[str] = field(default_factory=list[str])
 
 
 @runtime_checkable
@@ -189,6 +200,8 @@ class EffectLedger(Protocol):
         self,
         earlier: Mapping[str, str] | None = None,
         spans: Mapping[str, Sequence[int]] | None = None,
+        *,
+        erased_ok: bool = False,
     ) -> EffectReport:
         """Read the whole ledger and check its numbers and hashes."""
         ...
@@ -199,21 +212,39 @@ class EffectLedger(Protocol):
 
 
 class EffectMark(NamedTuple):
-    """How far the ledger of a session was pruned: the last deleted row's number and hash."""
+    """How far the ledger of a session was pruned: the last deleted row's number, time and hash.
+
+    A mark that was changed by hand may hold other types.
+    """
 
     app_name: str
     user_id: str
     session_id: str
     number: int
+    finished: int
     hash: str | None
+
+
+class OrphanedRows(NamedTuple):
+    """Rows or marks of a session that the store does not hold; no deletion leaves any.
+
+    Attributes:
+      sid: the session's number.
+      rows: how many rows of the ledger it has.
+      marks: how many marks of pruning.
+    """
+
+    sid: int
+    rows: int
+    marks: int
 
 
 class StoredEffect(NamedTuple):
     """A row of the ledger as stores hold it; the time is in milliseconds.
 
-    `mark` is the row's predecessor's number if pruning has deleted that one last, and `mark_hash`
-    its hash; only `verify_effects` reads them. A row that was changed by hand may hold other types,
-    and texts with surrogates in place of bytes that are no UTF-8.
+    `mark` is the number of the row that pruning deleted last, if that is the row's predecessor or a
+    later one, and `mark_hash` its hash; only `verify_effects` reads them. A row that was changed by
+    hand may hold other types, and texts with surrogates in place of bytes that are no UTF-8.
     """
 
     app_name: str
@@ -267,6 +298,32 @@ def split_effects(rows: Sequence[JournalRow]) -> tuple[Sequence[JournalRow], Seq
     )
 
 
+def continue_ledger(row: Sequence[Any] | None) -> tuple[int, int, str | None]:
+    """Return the number, the time and the hash after which a session's ledger continues.
+
+    Args:
+      row: number, time and hash of its last row or of its mark; a damaged one may hold other types.
+    """
+    number, finished, last_hash = row or (0, 0, None)
+    number = max(ceil(number), 0) if isinstance(number, (int, float)) else 0
+    return number, max(finished if isinstance(finished, int) else 0, now_ms()), last_hash
+
+
+def ledger_place(key: Sequence[str], rows: Sequence[JournalRow]) -> Place | None:
+    """Return the session whose ledger keeps the effects in an append to another one, or None.
+
+    An agent that is called as a tool runs in a hidden session, which is deleted after the call.
+
+    Args:
+      key: the session of the append.
+      rows: what it appends.
+    """
+    for row in rows:
+        if row.status == "effect":
+            return Place(key[0], key[1], row.session_id) if row.session_id else None
+    return None
+
+
 def seed_hash(place: Sequence[str]) -> str:
     """Return what stands for the predecessor's hash in the first chained row of a session."""
     return hashlib.sha256(json.dumps([*place]).encode()).hexdigest()
@@ -277,6 +334,12 @@ def name_session(place: Sequence[str]) -> str:
     return "/".join(one.replace("%", "%25").replace("/", "%2F") for one in place)
 
 
+def read_session_name(name: str) -> Place | None:
+    """Return the session of a name that `name_session` made; None for another text."""
+    parts = [one.replace("%2F", "/").replace("%25", "%") for one in name.split("/")]
+    return Place(*parts) if len(parts) == 3 else None
+
+
 def chain_hash(previous: str, number: int, finished: int, data: str) -> str:
     """Return the hash of a row: SHA-256 over its predecessor's hash and its own content."""
     text = f"{previous}\n{number}\n{finished}\n{data}"
@@ -285,13 +348,23 @@ def chain_hash(previous: str, number: int, finished: int, data: str) -> str:
 
 def find_damage(row: StoredEffect) -> str:
     """Return which field of a row holds what no ledger writes; '' if none does."""
+    damage = find_key_damage(row)
+    if not damage and not is_readable(row.data):
+        damage = f"its data cannot be read: {row.data!r:.80}"
+    return damage
+
+
+def find_key_damage(row: StoredEffect | EffectMark) -> str:
+    """Return which of number, time and hash of a row or a mark is wrong; '' if none is."""
     if type(row.number) is not int:
         return f"its number is {row.number!r:.80}"
+    if row.number < 1:
+        return f"its number is {row.number}, and a ledger counts from 1"
     if type(row.finished) is not int or not 0 <= row.finished <= _LAST_MS:
         return f"its time is {row.finished!r:.80}"
     if row.hash is not None and not is_text(row.hash):
         return f"its hash is {row.hash!r:.80}"
-    return "" if is_readable(row.data) else f"its data cannot be read: {row.data!r:.80}"
+    return ""
 
 
 def decode_effect(row: StoredEffect) -> Effect:
@@ -305,7 +378,8 @@ def decode_effect(row: StoredEffect) -> Effect:
     finished = row.finished / 1000
     try:
         tool, agent, call_id, invocation_id, args, result, took, *rest = split_row(row.data)
-        attempts, outcome, resolution, approved, source = rest or DEFAULTS
+        attempts, outcome, resolution, approved, source, *ran_in = rest or DEFAULTS
+        session_id = str(ran_in[0]) if ran_in else place.session_id
         return Effect(
             place,
             row.number,
@@ -315,7 +389,7 @@ def decode_effect(row: StoredEffect) -> Effect:
             agent=str(agent),
             invocation_id=str(invocation_id),
             call_id=str(call_id),
-            key="/".join((*place, invocation_id, call_id)),
+            key="/".join((*place[:2], session_id, invocation_id, call_id)),
             asked_by=place.user_id,
             approved_by=str(approved),
             args_digest=str(args),
@@ -323,155 +397,9 @@ def decode_effect(row: StoredEffect) -> Effect:
             begun=finished - int(took) / 1000,
             attempts=int(attempts),
             outcome=outcome,
-            in_doubt=bool(resolution),
+            in_doubt=bool(resolution) or outcome == "unknown",
             resolution=resolution,
+            ran_in=session_id if ran_in else "",
         )
     except (ValueError, TypeError, OverflowError) as error:
         return Effect(place, row.number, finished, damaged=f"{type(error).__name__}: {error}"[:200])
-
-
-_UNHASHED = "has no hash, and the ledger was chained before: it was forged, or written unchained"
-
-
-class EffectVerifier:
-    """Checks rows that come session by session, each in the order of its numbers.
-
-    Args:
-      earlier: the `heads` of an earlier report; each has to be in the ledger still.
-      spans: the `spans` of that report.
-    """
-
-    def __init__(
-        self,
-        earlier: Mapping[str, str] | None = None,
-        spans: Mapping[str, Sequence[int]] | None = None,
-    ) -> None:
-        self.report = EffectReport()
-        self._earlier = dict(earlier or {})
-        self._noted = frozenset(self._earlier)
-        self._spans = dict(spans or {})
-        self._sid = 0
-        self._span: tuple[int, int] | None = None
-        self._hash: str | None = None
-        self._name = ""
-        self._place: tuple[str, ...] = ()
-        self._chained_since: int | None = None
-        self._unhashed: dict[str, tuple[int, int]] = {}  # number and time of a session's last one
-
-    def check(self, rows: Iterable[StoredEffect]) -> None:
-        """Check the next rows."""
-        for row in rows:
-            if row.sid != self._sid:
-                self._end_session()
-                self._begin_session(row)
-            self._check_row(row)
-
-    def finish(self, marks: Sequence[EffectMark] = ()) -> EffectReport:
-        """Return the report after the last row.
-
-        Args:
-          marks: how far sessions were pruned, to compare with an earlier report.
-        """
-        self._end_session()
-        for name, (number, finished) in self._unhashed.items():
-            if self._chained_since is not None and finished > self._chained_since:
-                self._complain(name, number, _UNHASHED)
-        self._note_pruned({name_session(one[:3]): one for one in marks})
-        for name in self._earlier:
-            self.report.problems.append(
-                f"session {name!r}: the newest row of the earlier verification is gone"
-            )
-        text = json.dumps(self.report.heads, sort_keys=True)
-        self.report.head = hashlib.sha256(text.encode()).hexdigest()
-        return self.report
-
-    def _note_pruned(self, marks: Mapping[str, EffectMark]) -> None:
-        """Note what was pruned since the earlier report, up to rows that it names as the newest."""
-        for name, mark in marks.items():
-            first, last = self._spans.get(name, (0, 0))
-            if first and mark.number >= first:
-                self.report.pruned.append(f"session {name!r}: rows {first} to {mark.number}")
-            if mark.hash is not None and mark.hash == self._earlier.get(name):
-                del self._earlier[name]
-            elif last and mark.number > last:
-                self._earlier.pop(name, None)  # it was pruned, as `pruned` says
-
-        for name, (_, last) in self._spans.items():
-            now = self.report.spans.get(name, (0, 0))[1]
-            was_pruned = name in marks and marks[name].number >= last
-            if now < last and not was_pruned and name not in self._earlier:
-                self.report.problems.append(
-                    f"session {name!r}: rows up to {last} of the earlier verification are gone"
-                )
-
-    def _begin_session(self, row: StoredEffect) -> None:
-        self._sid, self._span, self._hash = row.sid, None, None
-        self._place = row[:3]
-        self._name = name_session(self._place)
-        self.report.sessions += 1
-
-    def _end_session(self) -> None:
-        if self._span is not None:
-            self.report.spans[self._name] = self._span
-        if self._hash is not None:
-            self.report.heads[self._name] = self._hash
-
-    def _check_row(self, row: StoredEffect) -> None:
-        report, name, number = self.report, self._name, row.number
-        report.rows += 1
-        damage = find_damage(row)
-        if damage:
-            self._complain(name, number, f"is damaged: {damage}")
-        if type(number) is not int:
-            return  # it has no place in the order
-        is_cut = self._span is None and number > 1  # its predecessors were deleted
-        first, last = self._span or (number, number - 1)
-        gap = number != last + 1
-        if gap:
-            self._complain(name, number, f"follows row {last}: rows between them were removed")
-        report.trimmed += is_cut
-        if is_cut and row.mark is None:
-            what = "is the first one: rows before it were not pruned, and are gone"
-            self._complain(name, number, what)
-        previous = row.mark_hash if is_cut else self._hash
-        if row.hash is None:
-            self._check_unhashed(row, previous)
-        else:
-            can_compare = not gap and not (is_cut and row.mark_hash is None)
-            self._check_hash(row, row.hash, previous, can_compare)
-        self._span = first, number
-        self._hash = row.hash if is_text(row.hash) else None
-
-    def _check_hash(
-        self, row: StoredEffect, given: str, previous: str | None, can_compare: bool
-    ) -> None:
-        """Check the hash of a row; it has to follow from the one before, if that is known."""
-        name, number = self._name, row.number
-        self.report.chained += 1
-        if self._earlier.get(name) == given:
-            del self._earlier[name]
-        is_noted = not self._spans or name in self._noted
-        if not is_noted and number == self._spans.get(name, (0, 0))[1]:
-            what = "has a hash, and had none at the earlier verification"
-            self._complain(name, number, what)
-        if not can_compare:
-            return
-        previous = previous or seed_hash(self._place)
-        if given != chain_hash(previous, number, row.finished, row.data):
-            what = "was changed or reordered, or its predecessor was replaced"
-            self._complain(name, number, what)
-        elif self._chained_since is None or row.finished < self._chained_since:
-            self._chained_since = row.finished
-
-    def _check_unhashed(self, row: StoredEffect, previous: str | None) -> None:
-        """Check that a row without a hash is from before the chain: of its session, then of all."""
-        is_new = bool(self._noted and self._spans)  # it came after a verification that had hashes
-        is_new = is_new and row.number > self._spans.get(self._name, (0, 0))[1]
-        if previous is not None or is_new:
-            self._complain(self._name, row.number, _UNHASHED)
-        elif type(row.finished) is int:
-            self._unhashed[self._name] = row.number, row.finished
-
-    def _complain(self, name: str, number: int, what: str) -> None:
-        if len(self.report.problems) < 100:
-            self.report.problems.append(f"session {name!r}, row {number!r}: {what}")

@@ -45,6 +45,7 @@ def encode_effect(
     digests: tuple[bytes, bytes],
     milliseconds: int,
     rest: tuple[int, str, str, str, str],
+    ran_in: str = "",
 ) -> str:
     """Return the text of a row: fields between tabs, short, or a JSON list if that cannot be.
 
@@ -54,17 +55,20 @@ def encode_effect(
       digests: of arguments and response.
       milliseconds: from begin to outcome.
       rest: attempts, outcome, resolution, who approved, source; left out if all are the default.
+      ran_in: the hidden session in which the call ran, if that is not the ledger's; a list then.
     """
     more = () if rest == DEFAULTS else rest
-    if _IDS.fullmatch(f"{ids[0]} {ids[1]}"):
+    if not ran_in and _IDS.fullmatch(f"{ids[0]} {ids[1]}"):
         hexes = f"{ids[0][4:]}{ids[1][2:]}".replace("-", "")
         blob = base64.urlsafe_b64encode(bytes.fromhex(hexes) + digests[0] + digests[1])
-        fields = (tool, agent, blob.decode().rstrip("="), str(milliseconds), *map(str, more))
-        short = "\t".join(fields)
+        short = "\t".join(
+            (tool, agent, blob.decode().rstrip("="), str(milliseconds), *map(str, more))
+        )
         if short.count("\t") == _SHORT - 1 + len(more) and not short.startswith("["):
             return short
     of = [digest.hex() for digest in digests]
-    return json.dumps([tool, agent, *ids, *of, milliseconds, *rest], separators=(",", ":"))
+    fields = [tool, agent, *ids, *of, milliseconds, *rest, *([ran_in] if ran_in else ())]
+    return json.dumps(fields, separators=(",", ":"))
 
 
 def split_row(data: str) -> Sequence[Any]:
@@ -90,7 +94,7 @@ def is_readable(data: Any) -> bool:
     """Return whether the text of a row has as many fields as a row has."""
     try:
         if data.startswith("["):
-            return len(json.loads(data)) == 7 + len(DEFAULTS)
+            return len(json.loads(data)) - 7 - len(DEFAULTS) in (0, 1)
         tabs = data.count("\t")
         return tabs in (_SHORT - 1, _SHORT - 1 + len(DEFAULTS)) and is_text(data)
     except (ValueError, TypeError, AttributeError, RecursionError):

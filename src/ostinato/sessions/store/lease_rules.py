@@ -74,7 +74,7 @@ def grant_lease(
     )
 
 
-def passed_by(lease: Lease | None, claim: Claim) -> str:
+def find_skipped_invocation(lease: Lease | None, claim: Claim) -> str:
     """Return the parked invocation that a claim skips, or ''; its journal rows go with it."""
     if lease is None or not lease.stuck or lease.invocation_id == claim.invocation_id:
         return ""
@@ -83,6 +83,8 @@ def passed_by(lease: Lease | None, claim: Claim) -> str:
 
 def check_fence(fence: Fence, owner: str | None, token: int) -> None:
     """Reject an append whose owner has lost the session.
+
+    A released lease has no other owner yet, so its last one may still append.
 
     Args:
       owner: the stored owner, '' if the lease was released; None if there is no lease.

@@ -6,6 +6,7 @@ import abc
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from ..session import GetSessionConfig
 from .appending_sessions import AppendingSessionService
 from .durable_store import (
     CallAnswer,
@@ -24,14 +25,17 @@ from .effect_ledger import (
     EffectMark,
     EffectPage,
     EffectReport,
-    EffectVerifier,
     EffectWriter,
+    OrphanedRows,
     StoredEffect,
     decode_effect,
+    read_session_name,
 )
+from .effect_verifier import EffectVerifier
 
 _A = TypeVar("_A")
 _EFFECTS_AT_ONCE = 20_000
+_BEFORE_ALL = -(2**63)  # below the number of every session
 Result = _A | Awaitable[_A]
 Work = Callable[[Any], Result[_A]]
 """What runs in a transaction: a function of the connection, or one that returns an awaitable."""
@@ -102,6 +106,7 @@ class EffectRows(Protocol):
         self, db: Any, sid: int, number: int, limit: int, /
     ) -> Result[list[StoredEffect]]: ...
     def read_marks(self, db: Any, /) -> Result[list[EffectMark]]: ...
+    def read_orphans(self, db: Any, /) -> Result[list[OrphanedRows]]: ...
     def trim_effects(self, db: Any, before: int, limit: int, /) -> Result[int]: ...
 
 
@@ -175,23 +180,45 @@ class LeasedSessionService(AppendingSessionService):
         self,
         earlier: Mapping[str, str] | None = None,
         spans: Mapping[str, Sequence[int]] | None = None,
+        *,
+        erased_ok: bool = False,
     ) -> EffectReport:
         """Read the whole effects ledger, and check its rows, numbers and hashes.
+
+        If this service keeps a chain, a session without hashes is a problem, unless the earlier
+        report has it without one.
 
         Args:
           earlier: the `heads` of an earlier report. A removal of the newest rows of a session is
             only noticed in comparison with them.
           spans: the `spans` of that report; the new one then names what was pruned since.
+          erased_ok: accept that sessions of that report were deleted since, with their rows. A
+            session that is there and lacks rows is a problem anyway.
         """
-        verifier, sid, number = EffectVerifier(earlier, spans), 0, 0
+        must_chain = self._effect_writer is not None and self._effect_writer.chained
+        verifier, sid, number = EffectVerifier(earlier, spans, must_chain), _BEFORE_ALL, 0
         while True:
             rows = await self._read_ledger(sid, number)
             verifier.check(rows)
             if len(rows) < _EFFECTS_AT_ONCE:
                 break
             sid, number = rows[-1].sid, rows[-1].number
-        marks = await self._read_rows(self._effect_rows.read_marks) if earlier or spans else ()
-        return verifier.finish(marks)
+        verifier.check_orphans(await self._read_rows(self._effect_rows.read_orphans))
+        marks = await self._read_rows(self._effect_rows.read_marks)
+        missing = verifier.find_missing(marks)
+        erased = [name for name in missing if not await self._holds_session(name)]
+        if erased_ok:
+            verifier.accept_erased(erased)
+        report = verifier.finish(marks)
+        report.erased = erased
+        return report
+
+    async def _holds_session(self, name: str) -> bool:
+        """Return whether a session that the ledger named is in the store."""
+        place, config = read_session_name(name), GetSessionConfig(num_recent_events=0)
+        if place is None:
+            return False
+        return await self.get_session(**place._asdict(), config=config) is not None
 
     async def _read_ledger(self, sid: int, number: int) -> list[StoredEffect]:
         return await self._read_rows(

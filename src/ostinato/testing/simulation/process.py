@@ -7,6 +7,7 @@ tools are watched and fail as the plan says, and time and chance are the simulat
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import itertools
 import random
 import weakref
@@ -32,9 +33,11 @@ from ...flows.llm_flows import functions
 from ...models.llm_request import LlmRequest
 from ...runners import Runner
 from ...sessions.store.durable_store import Place
+from ...tools.function.worker_pool import WorkerPool
 from ...tools.function_tool import FunctionTool
 from ...workflow import tool_node
 from ..key_reading import watch_key_readings
+from ..started_work import StartedWork
 from .event_loop import PROCESS, SimulatedLoop
 from .models import SimulatedModel, make_model
 from .plan import stream_of
@@ -105,6 +108,8 @@ class World:
       store: the store itself.
       processes: by name, also dead ones.
       effects: each run of a tool's body, in order.
+      delegates: modes of called agents, by the names of the caller and the agent.
+      notes: what the simulation does not cover of what tools did.
       skew: seconds by which the wall clocks have jumped.
     """
 
@@ -114,6 +119,8 @@ class World:
         self.store = SimulatedStore(self.history, stream_of(seed, "store"))
         self.processes: dict[str, SimulatedProcess] = {}
         self.effects: list[Effect] = []
+        self.delegates: dict[tuple[str, str], str | None] = {}
+        self.notes: dict[str, None] = {}
         self.skew = 0.0
         self.history.is_healthy = self._is_healthy
         self.seed, self._model = seed, model
@@ -148,6 +155,8 @@ class World:
 
     def model_of(self, agent: LlmAgent, own: Callable[[], Any]) -> SimulatedModel:
         """Return the model that an agent has in the simulation."""
+        for name, other in (agent.delegates or {}).items():
+            self.delegates[agent.name, name] = other.mode
         inner = make_model(self._model, agent.name, own, self._models)
         return SimulatedModel(
             inner,
@@ -156,6 +165,10 @@ class World:
             self._check_request,
             self.history.report,
         )
+
+    def note_start(self, effect: Effect, what: str) -> None:
+        """Note that a tool starts a thread or a process."""
+        self.notes[f"{effect.tool} starts {what}: a simulation covers nothing that it does"] = None
 
     def _check_request(self, request: LlmRequest) -> None:
         """Check that what a model reads is well-formed: each call has one response after it."""
@@ -305,6 +318,7 @@ def instrument(world: World) -> Generator[None]:
             (lease, "_keepers", weakref.WeakKeyDictionary()),
             (lease, "_CHANCE", stream_of(world.seed, "lease")),
             (step, "_now", world.loop.time),
+            (WorkerPool, "run", _run_inline),
         ]
         # Else what a run leaves held would stay, and be found held by a later one.
         locks, running = SessionLocks(), Turns()
@@ -323,9 +337,41 @@ def _start_nothing(keeper: LeaseKeeper) -> None:
     """Start no thread: the process renews its leases in the loop."""
 
 
+async def _run_inline(pool: WorkerPool, call: Callable[[], Any], **options: Any) -> Any:
+    """Run a plain function in place, whatever settings a run has: those of a host's action, too."""
+    await asyncio.sleep(0)
+    return contextvars.copy_context().run(call)
+
+
 def _make_id(number: int) -> str:
     h = f"{number:032x}"
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-8{h[17:20]}-{h[20:]}"
+
+
+_Running = dict[asyncio.Task[Any] | None, tuple[Any, Effect]]
+
+
+def _find_running(running: _Running) -> tuple[Any, Effect | None]:
+    """Return the tool run of the current task with its effect, or nothing of both."""
+    try:
+        return running.get(asyncio.current_task(), (None, None))
+    except RuntimeError:  # in a thread that a tool has started
+        return None, None
+
+
+@contextmanager
+def _replace_running(running: _Running, item: tuple[Any, Effect]) -> Generator[None]:
+    """Let a tool run be that of the current task until the block ends."""
+    task = asyncio.current_task()
+    before = running.get(task)
+    running[task] = item
+    try:
+        yield
+    finally:
+        if before is None:
+            running.pop(task, None)
+        else:
+            running[task] = before
 
 
 @contextmanager
@@ -334,7 +380,12 @@ def _watch_agents(world: World) -> Generator[None]:
     begin_call = InvocationContext.begin_call
     own_model = LlmAgent.canonical_model.fget
     assert own_model is not None
-    running: dict[asyncio.Task[Any] | None, tuple[Any, Effect]] = {}
+    running: _Running = {}
+
+    def find_effect() -> Effect | None:
+        return _find_running(running)[1]
+
+    started = StartedWork(find_effect, world.note_start)
 
     def find_model(agent: LlmAgent) -> SimulatedModel:
         return world.model_of(agent, lambda: own_model(agent))
@@ -347,32 +398,25 @@ def _watch_agents(world: World) -> Generator[None]:
 
     def watch(run_body: Callable[[Any], Any]) -> Callable[[Any], Any]:
         async def watch_body(run: Any) -> Any:
-            task = asyncio.current_task()
-            before = running.get(task)
-            running[task] = run, _make_effect(world, run)
-            try:
+            with _replace_running(running, (run, _make_effect(world, run))):
                 return await run_body(run)
-            finally:
-                if before is None:
-                    running.pop(task, None)
-                else:
-                    running[task] = before
 
         return watch_body
 
     async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
         await begin_call(ctx, call_id, tool_name)
-        run, effect = running.get(asyncio.current_task(), (None, None))
+        run, effect = _find_running(running)
         other = run is not None and not isinstance(run.tool, FunctionTool)
         if effect is not None and other and effect.call_id == call_id:
             await world.run_tool(effect)
 
     async def watch_call(tool: FunctionTool, values: dict[str, Any], ctx: Any) -> Any:
-        _, effect = running.get(asyncio.current_task(), (None, None))
+        effect = find_effect()
         if effect is None:
             return await call_function(tool, values, ctx)
         await world.run_tool(effect)
-        result = await call_function(tool, values, ctx)
+        with started.watch_body(effect):
+            result = await call_function(tool, values, ctx)
         await world.end_tool(effect)
         return result
 
@@ -383,6 +427,7 @@ def _watch_agents(world: World) -> Generator[None]:
         patch.object(InvocationContext, "begin_call", watch_begin),
         patch.object(LlmAgent, "canonical_model", property(find_model)),
         watch_key_readings(note_key, PROCESS.get),
+        started.watch(),
     ):
         yield
 

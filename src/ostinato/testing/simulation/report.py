@@ -63,6 +63,7 @@ class SimulationReport:
       failures: runs that broke an invariant, shrunk; empty if none.
       digest: a number made of all that happened; a replay has the same.
       seconds: how long it took.
+      notes: what tools did that a simulation does not cover, such as to start a thread.
     """
 
     runs: int = 0
@@ -70,6 +71,7 @@ class SimulationReport:
     failures: list[SimulationFailure] = field(default_factory=list[SimulationFailure])
     digest: int = 0
     seconds: float = 0.0
+    notes: list[str] = field(default_factory=list[str])
 
     @property
     def steps(self) -> int:
@@ -80,6 +82,7 @@ class SimulationReport:
         found = ", ".join(f"{count:,} {name}" for name, count in self.figures.items())
         lines = [f"{self.runs} runs in {self.seconds:.1f} s: {found}"]
         lines += [str(failure) for failure in self.failures] or ["No invariant was broken."]
+        lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def assert_held(self) -> None:
@@ -171,6 +174,7 @@ def _run_seeds(
         report.runs += 1
         report.figures.update(outcome.figures)
         report.digest = (report.digest * 31 + outcome.digest) % 2**32
+        report.notes += [note for note in outcome.notes if note not in report.notes]
         if outcome.violation:
             best = _shrink(one, outcome, options) if shrink else (one, outcome)
             report.failures.append(_describe(*best, len(outcome.entries), options.plan))

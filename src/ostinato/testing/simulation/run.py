@@ -84,6 +84,7 @@ class RunOutcome:
       figures: what happened how often.
       digest: a number made of all that happened; equal for equal runs.
       trace: the last lines of what happened.
+      notes: what it does not cover of what tools did.
     """
 
     violation: str
@@ -91,6 +92,7 @@ class RunOutcome:
     figures: Counter[str]
     digest: int
     trace: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
 
 
 def run_once(seed: Seed, options: RunOptions) -> RunOutcome:
@@ -120,6 +122,7 @@ def run_once(seed: Seed, options: RunOptions) -> RunOutcome:
                     figures,
                     world.history.digest,
                     world.history.trace[-_TRACE:],
+                    [*world.notes],
                 )
                 world.loop.end()
     finally:
@@ -434,6 +437,9 @@ class SimulationRun:
             SettledSession(self._world, place, self._options.strict_effects).check(self._sent)
             for invariant in self._options.eventually:
                 self._check(invariant, "eventually", place)
+        used = {Place(one.app_name, one.user_id, one.session_id) for one in self._world.effects}
+        for place in sorted(used.difference(self._places)):  # of agents that are tools
+            SettledSession(self._world, place, self._options.strict_effects).check_effects_alone()
 
     def count_figures(self) -> Counter[str]:
         """Return how often what happened."""

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...events.event import Event
-from ...events.pending import CONFIRMATION
+from ...events.pending import CONFIRMATION, pending_calls
+from ...sessions.log.event_log import FINISH_TASK
 from ...sessions.log.resume import RERUN
 from ...sessions.store.durable_store import Place
 from ...workflow.tool_node import find_asking_call
@@ -51,6 +52,13 @@ class SettledSession:
         self._check_effects()
         self._check_state()
 
+    def check_effects_alone(self) -> None:
+        """Check only what the tools of an agent did that is a tool itself.
+
+        Its session is hidden and ends with the call, which a rewind or a cancellation may cut off.
+        """
+        self._check_effects()
+
     def _check_messages(self, sent: Sent) -> None:
         texts = Counter(_text_of(event) for event in self._events if event.author == "user")
         for text, (of, task) in sent.items():
@@ -64,17 +72,66 @@ class SettledSession:
 
     def _check_calls(self) -> None:
         answered = {one.id for event in self._events for one in event.get_function_responses()}
+        answered |= self._find_waiting_agents(answered)
         for event in self._events:
             waits = event.long_running_tool_ids or ()
             for call in event.get_function_calls():
                 if call.id not in answered | self._parked_calls and call.id not in waits:
                     raise self._report(f"unanswered: call {call.id} of {call.name}")
-        paused = {event.invocation_id for event in self._events if event.long_running_tool_ids}
-        rows = self._world.store.rows_of(self._place) - paused - self._world.history.parked
+        rows = self._world.store.rows_of(self._place) - self._find_paused()
+        rows -= self._world.history.parked
         if rows:
             raise self._report(f"journal: rows of {sorted(rows)[0]} are left")
 
         self._check_approvals()
+
+    def _find_waiting_agents(self, answered: set[str | None]) -> set[str | None]:
+        """Return the calls of agents that are open as they may be.
+
+        Such an agent, or one that it called, waits for an answer. A task may also have asked the
+        user, or its caller has beside it, or it is behind one that has: messages go to the first
+        one. A rewind may hide an open call.
+        """
+        delegates = self._world.delegates
+        visible = visible_events(self._events)
+        shown = {event.id for event in visible}
+        pending = {one.event_id for one in pending_calls(self._events)}
+        scopes: dict[str | None, list[Event]] = {}
+        for event in visible:
+            scopes.setdefault(event.isolation_scope, []).append(event)
+        asking = {scope for scope, found in scopes.items() if pending & {one.id for one in found}}
+        open_calls = [
+            (event, call.id, delegates[event.author, call.name or ""] == "task")
+            for event in self._events
+            for call in event.get_function_calls()
+            if call.id not in answered and (event.author, call.name) in delegates
+        ]
+        for event, call_id, is_task in reversed(open_calls):  # the inner ones first
+            has_asked = is_task and call_id in scopes and _has_asked(scopes[call_id][-1])
+            if call_id in asking or has_asked:
+                asking |= {call_id, event.isolation_scope}
+        found: set[str | None] = set()
+        for event, call_id, is_task in open_calls:
+            is_over = any(_ends_task(one) for one in scopes.get(call_id, ()))
+            near = {event.isolation_scope, *found} if is_task else set[str | None]()
+            waits = {call_id, *near} & asking
+            if event.id not in shown or (waits and not is_over):
+                found.add(call_id)
+        return found
+
+    def _find_paused(self) -> set[str]:
+        """Return the invocations that waited for a person, whose journals are kept."""
+        tasks = {
+            call.id
+            for event in self._events
+            for call in event.get_function_calls()
+            if self._world.delegates.get((event.author, call.name or "")) == "task"
+        }
+        return {
+            event.invocation_id
+            for event in self._events
+            if event.long_running_tool_ids or (event.isolation_scope in tasks and _has_asked(event))
+        }
 
     def _check_approvals(self) -> None:
         """Check that a call whose question was answered has a response since.
@@ -216,6 +273,18 @@ def _doubtful_calls(events: Sequence[Event]) -> set[str]:
             elif _IN_DOUBT in str(call.args):
                 found.add(find_asking_call(call))
     return found
+
+
+def _has_asked(last: Event) -> bool:
+    """Return whether an event of a task leaves the next word to the user; so does an error."""
+    is_text = not last.get_function_calls() and bool(_text_of(last))
+    return last.author != "user" and (is_text or bool(last.error_code))
+
+
+def _ends_task(event: Event) -> bool:
+    """Return whether an event holds the output of a task."""
+    responses = event.get_function_responses()
+    return event.output is not None and any(one.name == FINISH_TASK for one in responses)
 
 
 def _text_of(event: Event) -> str:

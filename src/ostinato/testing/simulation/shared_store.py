@@ -29,7 +29,8 @@ from ...sessions.store.durable_store import (
     Lease,
     Place,
 )
-from ...sessions.store.lease_rules import passed_by
+from ...sessions.store.lease_rules import find_skipped_invocation
+from ...workflow.tool_node import find_asking_call
 
 _WRITES = (
     "leave_message renew renew_messages request_cancel claim_answers release_answers take_messages"
@@ -116,7 +117,7 @@ class StoreHistory:
 
     def is_over(self, call_id: str) -> bool:
         """Return whether the journal has a result of a call, and no person was asked about it."""
-        asked = any(known == call_id for _, known in self._asked)
+        asked = any(known == call_id for _, known in self._asked) or call_id in self.reopened
         return call_id in self.finished and not asked
 
     def owner_of(self, place: Place) -> str:
@@ -173,6 +174,7 @@ class StoreHistory:
                 self._asked[place, call.id or ""] += 1
                 self._asking.setdefault((place, call.id or ""), []).append(len(told) - 1)
             if call.name == REQUEST_INPUT:
+                self._originals[call.id or ""] = find_asking_call(call) or call.id or ""
                 self._questions[place, call.id or ""] += 1
         for response in event.get_function_responses():
             key = place, response.id or "", event.author == "user"
@@ -392,7 +394,7 @@ class SimulatedStore(InMemorySessionService):
                 )
         writer = given or fence
         if writer is not None:
-            passed = passed_by(before, claim) if claim is not None else ""
+            passed = find_skipped_invocation(before, claim) if claim is not None else ""
             history.check_writer(place, writer, events, passed)
             history.note(
                 f"{asyncio.get_running_loop().time():.6f} {place.session_id} token {writer.token}: "

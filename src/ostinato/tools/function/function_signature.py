@@ -10,7 +10,8 @@ import types as python_types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal, Union
+from contextvars import ContextVar
+from typing import Annotated, Any, Literal, Union, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import (
@@ -28,8 +29,100 @@ from ..model_mistake import ModelMistake, describe_mismatch, missing_arguments, 
 EMPTY: Any = inspect.Parameter.empty
 
 CONTEXT_PARAMETER = "tool_context"
+INPUT_PARAMETER = "input_stream"
 _CONTEXT_NAMES = frozenset(("ToolContext", "CallbackContext", "Context", "ReadonlyContext"))
 _EXACT = frozenset((str, int, float, bool, dict, list))
+
+
+class ArgumentReading:
+    """What a policy has read of the arguments of a call, so that the tool gets the same values.
+
+    A default factory or a validator may give another value at each reading.
+
+    Args:
+      tool: the tool that is called.
+    """
+
+    __slots__ = ("_found", "tool")
+
+    def __init__(self, tool: object) -> None:
+        self.tool = tool
+        self._found: dict[str, tuple[Any, Any, ValidationError | None]] = {}
+
+    def convert(self, name: str, given: Any, read: Callable[[Any], Any]) -> Any:
+        """Return what a value was read as; read it if it was not, or if it has changed since.
+
+        Args:
+          name: the parameter; empty for all arguments.
+          given: what the model gave.
+          read: reads it.
+
+        Raises:
+          ValidationError: the value does not fit.
+        """
+        known = self._found.get(name)
+        if known is None or [known[0]] != [given]:  # NaN is itself, within a list
+            before = copy_arguments(given)
+            try:
+                known = (before, read(given), None)
+            except ValidationError as error:
+                known = (before, None, error)
+            self._found[name] = known
+        if known[2] is not None:
+            raise known[2]
+        return known[1]
+
+
+_reading: ContextVar[ArgumentReading | None] = ContextVar("reading", default=None)
+
+
+def start_reading(tool: object) -> None:
+    """Keep what is read of the arguments of a tool's call from here to its end."""
+    _reading.set(ArgumentReading(tool))
+
+
+def find_reading(tool: object) -> ArgumentReading | None:
+    """Return what was read for the call of a tool that runs here; None without a policy."""
+    reading = _reading.get()
+    return reading if reading is not None and reading.tool is tool else None
+
+
+def read_model(
+    schema: type[BaseModel], args: Mapping[str, Any], reading: ArgumentReading | None
+) -> BaseModel:
+    """Return the record that a model makes of arguments, once however often it is asked for.
+
+    Args:
+      schema: the model.
+      args: the arguments.
+      reading: keeps the record; None to read anew.
+
+    Raises:
+      ValidationError: they do not fit.
+    """
+    if reading is None:
+        return schema.model_validate(args)
+    return reading.convert("", args, schema.model_validate)
+
+
+def read_record(
+    schema: type[BaseModel] | None, args: Mapping[str, Any], reading: ArgumentReading | None
+) -> BaseModel | None:
+    """Return what `read_model` returns; None if there is no model, or the arguments do not fit."""
+    try:
+        return None if schema is None else read_model(schema, args, reading)
+    except ValidationError:
+        return None
+
+
+def copy_arguments(value: Any) -> Any:
+    """Return a copy of the lists and dicts of arguments; a callback may have put others there."""
+    if type(value) is dict:
+        fields = cast("dict[Any, Any]", value)
+        return {key: copy_arguments(one) for key, one in fields.items()}
+    if type(value) is list:
+        return [copy_arguments(one) for one in cast("list[Any]", value)]
+    return value
 
 
 class Parameter:
@@ -165,6 +258,10 @@ class Signature:
                 f"Tool {self.tool!r}: parameter {name!r} is positional-only, but a model gives "
                 "arguments by name. Wrap the function in one whose parameters have names."
             )
+        if name == INPUT_PARAMETER and parameter.annotation is EMPTY:
+            # google-adk hides it by its name; without a default it needs a live run.
+            self.input_name = name if parameter.default is EMPTY else None
+            return
         default, inject = parameter.default, False
         if isinstance(default, FieldInfo):
             annotation = Annotated[annotation, default]
@@ -186,7 +283,12 @@ class Signature:
             ) from error
 
     def bind_arguments(
-        self, tool: str, args: Mapping[str, Any], *, models_only: bool = False
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        *,
+        models_only: bool = False,
+        reading: ArgumentReading | None = None,
     ) -> dict[str, Any] | ModelMistake:
         """Return the function's keyword arguments (FEATURES rows 141 to 143).
 
@@ -197,6 +299,7 @@ class Signature:
           tool: what the model called, for the answer.
           args: what the model gave.
           models_only: convert only the values of pydantic models, as google-adk does.
+          reading: what was read before; the function gets that.
 
         Returns:
           The arguments, without the context; or the mistake to report to the model.
@@ -210,7 +313,10 @@ class Signature:
                 value = args[name]
                 if type(value) is not parameter.exact and (parameter.is_model or not models_only):
                     try:
-                        value = parameter.convert_value(value)
+                        if reading is None:
+                            value = parameter.convert_value(value)
+                        else:
+                            value = reading.convert(name, value, parameter.convert_value)
                     except ValidationError as error:
                         expected = type_name(parameter.annotation)
                         complaints.append(describe_mismatch(name, expected, value, error))
@@ -226,7 +332,12 @@ class Signature:
         return values
 
     def read_converted(
-        self, args: Mapping[str, Any], names: Collection[str], *, models_only: bool = False
+        self,
+        args: Mapping[str, Any],
+        names: Collection[str],
+        *,
+        models_only: bool = False,
+        reading: ArgumentReading | None = None,
     ) -> dict[str, Any]:
         """Return the values of some parameters that are not as the model gave them.
 
@@ -234,6 +345,7 @@ class Signature:
           args: what the model gave.
           names: the parameters that matter.
           models_only: as for `bind_arguments`.
+          reading: keeps what is read.
 
         Returns:
           Converted values and defaults, by name; none of those that do not fit.
@@ -250,7 +362,11 @@ class Signature:
                 parameter.is_model or not models_only
             ):
                 with suppress(ValidationError):
-                    values[name] = parameter.convert_value(args[name])
+                    values[name] = (
+                        parameter.convert_value(args[name])
+                        if reading is None
+                        else reading.convert(name, args[name], parameter.convert_value)
+                    )
         return values
 
 

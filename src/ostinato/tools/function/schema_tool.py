@@ -14,11 +14,20 @@ from pydantic import BaseModel, ValidationError
 from ... import types
 from ...errors import AgentConfigError
 from .._schema import declaration_of
-from ..base_tool import BaseTool, read_record
+from ..base_tool import BaseTool
 from ..function_tool import FunctionTool
 from ..json_fit import fit_schema
 from ..model_mistake import describe_mismatch, wrong_arguments
-from .function_signature import CONTEXT_PARAMETER, EMPTY, Parameter, Signature, target_of
+from .function_signature import (
+    CONTEXT_PARAMETER,
+    EMPTY,
+    Parameter,
+    Signature,
+    find_reading,
+    read_model,
+    read_record,
+    target_of,
+)
 
 if TYPE_CHECKING:
     from ...context.context import Context as ToolContext
@@ -76,7 +85,7 @@ class SchemaTool(FunctionTool):
             return await super().run_async(args=args, tool_context=tool_context)
         given = self.pick_known(args)
         try:
-            record = self._model.model_validate(given)
+            record = read_model(self._model, given, find_reading(self))
         except ValidationError as error:
             missing = [one for one in error.errors() if one["type"] == "missing"]
             if len(missing) == len(error.errors()) and all(len(one["loc"]) == 1 for one in missing):
@@ -100,7 +109,7 @@ class SchemaTool(FunctionTool):
         """Return the record that the model makes of the arguments; see `BaseTool`."""
         if self._model is None:
             return super().read_arguments(args, names)
-        return read_record(self._model, self.pick_known(args))
+        return read_record(self._model, self.pick_known(args), find_reading(self))
 
     def _read_signature(self) -> Signature:
         if self._signature is None:

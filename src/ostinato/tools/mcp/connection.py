@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import math
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
@@ -29,6 +30,7 @@ from .elicitation import cancel_live_question
 from .errors import McpConnectionError
 from .http_client import TRACE, RequestTrace
 from .list_pages import ListPages
+from .sdk_logs import REDACT, redact_sdk_logs
 from .server_lists import ServerLists
 from .stray_output import note_stray_line, report_stray_output
 from .transports import open_transport
@@ -36,6 +38,8 @@ from .transports import open_transport
 _log = get_logger(__name__)
 
 CLOSE_SECONDS = 10.0
+# Of an error of pydantic: the input, shortened, so that a secret in it is not recognised.
+_INPUT = re.compile(r", input_value=.{0,200}?(?=, input_type=)", re.DOTALL)
 Work = Callable[[Any, "Request"], Awaitable[Any]]
 
 
@@ -79,6 +83,10 @@ class Request:
         self._context = contextvars.copy_context()
         self._context.run(TRACE.set, trace)
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def redact_logs(self, redact: Callable[[str], str]) -> None:
+        """Redact what the SDK logs about the request."""
+        self._context.run(REDACT.set, redact)
 
     def start(self, group: Any, session: Any) -> None:
         """Start the request in the owner's task group, in the caller's context."""
@@ -226,6 +234,7 @@ class McpConnection:
             trace.never_sent = True
             raise McpConnectionError(f"MCP server {self.label}: {self._lost or 'closed'}.")
         request = Request(work, trace, seconds)
+        request.redact_logs(lambda text: self.redact(text, trace.headers))
 
         def fail(reason: str) -> None:
             error = need("mcp", extra=EXTRA).MCPError
@@ -278,9 +287,19 @@ class McpConnection:
           text: the server's text, such as an error that repeats the request.
           headers: the caller's headers.
         """
+        return redact_values(_INPUT.sub("", text), self.list_secrets(headers))
+
+    def list_secrets(self, headers: Mapping[str, str] | None = None) -> list[str]:
+        """Return the secrets that the server was sent.
+
+        Args:
+          headers: the caller's headers.
+        """
         own: Any = getattr(self._params, "headers", None) or {}
-        sent = [{name: str(value) for name, value in own.items()}, self.headers, headers or {}]
-        return redact_values(text, [one for some in sent for one in secrets_of_headers(some)])
+        found = secrets_of_headers({name: str(value) for name, value in own.items()})
+        for sent in (self.headers, headers or {}):  # those of callers, whatever their names are
+            found += secrets_of_headers(sent, is_all=True)
+        return found
 
     def _finish_use(self) -> None:
         self._in_flight -= 1
@@ -307,7 +326,7 @@ class McpConnection:
     def _lose(self, reason: str) -> None:
         """Take no more requests; the transport answers those under way."""
         if not self._lost and not self._is_closing:
-            self._lost = reason
+            self._lost = self.redact(reason)
             self._queue.put_nowait(None)
 
     def _close_if_idle(self) -> None:
@@ -324,6 +343,7 @@ class McpConnection:
     async def _own(self) -> None:
         fault: BaseException | None = None
         TRACE.set(self._handshake)
+        redact_sdk_logs(self.redact)
         if isinstance(self._params, StdioConnectionParams):
             report_stray_output()
         try:

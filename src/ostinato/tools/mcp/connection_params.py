@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import urlsplit
@@ -172,13 +174,42 @@ def server_label(params: ConnectionParams) -> str:
         program = _last_part(server.command)
         script = next((word for word in server.args if not word.startswith("-")), "")
         # Other programs' arguments may be secrets.
-        is_launcher = program.lower().startswith(_LAUNCHERS)
-        return f"{program} {_last_part(script)}".strip() if is_launcher else program
+        return f"{program} {_last_part(script)}".strip() if _is_launcher(program) else program
     split = urlsplit(params.url)
     port = f":{split.port}" if split.port else ""
     # Some services have a secret in the path.
     plain = "/".join(takewhile(_PLAIN_WORD.fullmatch, split.path.split("/")))
     return f"{split.scheme}://{split.hostname}{port}{plain}"
+
+
+def digest_address(params: ConnectionParams) -> str:
+    """Return what tells a server apart from others with the same `server_label`.
+
+    Returns:
+      A digest of the command or the URL, empty if the label says all of it. Behind a dot, a digest
+      of the settings that may change while the server stays the same: environment, folder, headers.
+      They are too short to find out a secret.
+    """
+    if isinstance(params, InProcessConnectionParams):
+        return ""
+    if isinstance(params, StdioConnectionParams):
+        server, program = params.server_params, _last_part(params.server_params.command)
+        # Where a launcher is installed says nothing about the server.
+        command = program if _is_launcher(program) else server.command
+        words: list[str] = [command, *server.args]
+        settings = [getattr(server, "cwd", None), getattr(server, "env", None)]
+    else:
+        words, settings = [params.url], [params.headers]
+    place = "" if " ".join(words) == server_label(params) else _digest(words)
+    return f"{place}.{_digest(settings)}" if any(settings) else place
+
+
+def _is_launcher(program: str) -> bool:
+    return program.lower().startswith(_LAUNCHERS)
+
+
+def _digest(value: Sequence[Any]) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:4]
 
 
 def _last_part(path: str) -> str:

@@ -23,6 +23,7 @@ from .sampling import CONSENT_SCHEMA, METHOD, SAMPLING, Sampler, describe_reques
 
 if TYPE_CHECKING:
     from ...context.context import Context as ToolContext
+    from ...sessions.log.event_log import EventRecord
 
 _log = get_logger(__name__)
 
@@ -209,7 +210,7 @@ def read_question(tool_context: ToolContext) -> dict[str, Any] | None:
     """Return what the newest request of this call asked, from the log; None if it asked nothing."""
     call_id = tool_context.function_call_id
     for record in reversed(tool_context.get_invocation_context().log.records):
-        if record.author == "user" or all(call != call_id for call, _ in record.responses):
+        if record.author == "user" or not _is_about(record, call_id):
             continue
         actions = record.event().actions
         if call_id in actions.requested_auth_configs:
@@ -220,6 +221,13 @@ def read_question(tool_context: ToolContext) -> dict[str, Any] | None:
             return cast("dict[str, Any]", payload)[TOOL_QUESTION]
         return None
     return None
+
+
+def _is_about(record: EventRecord, call_id: str | None) -> bool:
+    """Return whether an event answers a call, or asks about the call of a workflow node."""
+    if any(call == call_id for call, _ in record.responses):
+        return True
+    return any(one.startswith(f"{call_id}:") for one in record.long_running)
 
 
 def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumption | None:

@@ -8,14 +8,17 @@ all other calls.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
+
+from pydantic_core import from_json
 
 from ..._bounded_body import read_body
 from ..._log import get_logger
 from ..._optional import need
-from .lone_surrogates import replace_in_lines, replace_lone_surrogates
+from .broken_characters import repair, repair_lines
 
 _log = get_logger(__name__)
 
@@ -37,11 +40,13 @@ class _Built(NamedTuple):
       place: its HTTP method and the address that the transport named.
       url: where it went first.
       method: its method of the protocol; empty for all but requests.
+      number: the request's id in the protocol.
     """
 
     place: tuple[str, str]
     url: Any
     method: str
+    number: Any = None
 
 
 class RequestTrace:
@@ -113,7 +118,10 @@ class HttpClient:
         """Return a request; see httpx2. It goes to where the server moved the address."""
         place = method, str(url)
         request = self._client.build_request(method, self._moved.get(place, url), **kwargs)
-        request.extensions[_BUILT] = _Built(place, request.url, _read_method(kwargs.get("json")))
+        message: Any = kwargs.get("json")
+        method = _read_method(message)
+        number = message["id"] if method else None
+        request.extensions[_BUILT] = _Built(place, request.url, method, number)
         return request
 
     async def send(self, request: Any, **options: Any) -> Any:
@@ -121,14 +129,10 @@ class HttpClient:
         built: _Built = request.extensions[_BUILT]
         trace = self._find_trace(request, built)
         own = {**self._headers(), **(TRACE.get() or trace).headers}
-        for name, value in own.items():
-            if not (name + value).isascii() or not value.isprintable():
-                trace.never_sent = True
-                return self._fail(
-                    request,
-                    trace,
-                    f"the header {name!r} holds a line break or a character outside of ASCII",
-                )
+        fault = _find_header_fault(own)
+        if fault:
+            trace.never_sent = True
+            return self._fail(request, trace, fault)
         request.headers.update(own)
         try:
             response = await self._client.send(request, **options)
@@ -161,8 +165,14 @@ class HttpClient:
                 response = await _read_bounded(response)
             except _AnswerLost as lost:
                 return self._fail(request, trace, str(lost))
+            if (
+                built.method
+                and trace.status is None
+                and _is_foreign(response.content, built.number)
+            ):
+                return self._fail(request, trace, "the server answered with another request's id")
         elif kind.startswith("text/event-stream") and response.next_request is None:
-            response = _make_repaired(response)
+            response = _make_repaired(response, built)
         if self._on_lost is None and built.method:
             trace.fault = _find_fault(response, kind)
         return response
@@ -204,6 +214,14 @@ class HttpClient:
     def _report_loss(self, reason: str) -> None:
         if self._on_lost is not None:
             self._on_lost(reason)
+
+
+def _find_header_fault(headers: Mapping[str, str]) -> str:
+    """Return why headers cannot be sent; empty if they can."""
+    for name, value in headers.items():
+        if not (name + value).isascii() or not value.isprintable():
+            return f"the header {name!r} holds a line break or a character outside of ASCII"
+    return ""
 
 
 def _find_fault(response: Any, kind: str) -> str:
@@ -250,18 +268,22 @@ async def _read_bounded(response: Any) -> Any:
     return httpx2.Response(
         response.status_code,
         headers=_keep_headers(response),
-        content=replace_lone_surrogates(body),
+        content=repair(body),
         request=response.request,
     )
 
 
-def _make_repaired(response: Any) -> Any:
-    """Return a response whose events hold no half of a character."""
+def _make_repaired(response: Any, built: _Built) -> Any:
+    """Return a response whose events hold no half of a character, and no other request's answer.
+
+    The SDK takes any answer in the stream for that of the stream's request.
+    """
     httpx2 = need("httpx2")
 
     class RepairedStream(httpx2.AsyncByteStream):  # type: ignore[misc]
         def __aiter__(self) -> AsyncIterator[bytes]:
-            return replace_in_lines(response.aiter_bytes(), MAX_ANSWER_BYTES)
+            lines = repair_lines(response.aiter_bytes(), MAX_ANSWER_BYTES)
+            return _drop_foreign(lines, built.number) if built.method else lines
 
         async def aclose(self) -> None:
             await response.aclose()
@@ -272,6 +294,38 @@ def _make_repaired(response: Any) -> Any:
         stream=RepairedStream(),
         request=response.request,
     )
+
+
+def _is_foreign(text: bytes, number: Any) -> bool:
+    """Return whether JSON text is an answer of the protocol to another request.
+
+    Args:
+      text: the text; what is no answer is not foreign.
+      number: the id of the request.
+    """
+    try:
+        found: Any = from_json(text)
+    except ValueError:
+        return False
+    message = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    if "method" in message or not {"result", "error"} & message.keys():
+        return False
+    return str(message.get("id")) != str(number)
+
+
+async def _drop_foreign(chunks: AsyncGenerator[bytes], number: Any) -> AsyncGenerator[bytes]:
+    """Yield a stream of events, with comments in place of answers to other requests."""
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            if b'"id"' not in chunk:
+                yield chunk
+                continue
+            lines = chunk.splitlines(keepends=True)
+            for index, line in enumerate(lines):
+                if line.startswith(b"data:") and _is_foreign(line[5:], number):
+                    end = line[len(line.rstrip(b"\r\n")) :]
+                    lines[index] = b": an answer to another request" + end
+            yield b"".join(lines)
 
 
 def _keep_headers(response: Any) -> list[tuple[str, str]]:

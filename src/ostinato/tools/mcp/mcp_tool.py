@@ -12,6 +12,7 @@ from ...auth.auth_tool import AuthConfig
 from ...auth.credential_manager import CredentialManager
 from ...context.context import Context as ToolContext
 from ...errors import AgentConfigError
+from ...events.pending import make_approval_hint
 from ...events.tool_origin import ToolOrigin
 from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
@@ -154,11 +155,13 @@ class McpTool(BaseAuthenticatedTool):
     @property
     def tool_origin(self) -> ToolOrigin:
         """The server, its name of the tool, and the policy that follows from its hints."""
+        address: Any = getattr(self._mcp_session_manager, "address", "")  # it may be a mock
         return ToolOrigin(
             "mcp",
             self._mcp_session_manager.label,
             self._mcp_tool.name,
             choose_policy(self.in_doubt, self._annotations, asks=self._condition is not False),
+            address if isinstance(address, str) else "",
         )
 
     @property
@@ -251,14 +254,15 @@ class McpTool(BaseAuthenticatedTool):
             sampler=sampler,
         )
         if isinstance(result, PendingQuestions):
-            return self._pause(result, tool_context)
+            return call.redact(self._pause(result, tool_context))
         if isinstance(result, list):
-            return ask_to_visit(cast("list[Any]", result), tool_context)
+            return call.redact(ask_to_visit(cast("list[Any]", result), tool_context))
         if isinstance(result, dict):
-            failure = cast("dict[str, Any]", result)
+            failure = call.redact(cast("dict[str, Any]", result))
             _log.warning("%.600s", failure["error"])
             return failure
-        return await self._read_result(result, args, tool_context)
+        dumped = dump_result(result, call.redact)
+        return await self._finish_result(dumped, args, tool_context)
 
     def _make_sampler(self, tool_context: ToolContext) -> Sampler | None:
         """Return what answers the server's requests to the model, or None without a policy."""
@@ -287,10 +291,9 @@ class McpTool(BaseAuthenticatedTool):
         except need("mcp", extra=EXTRA).MCPError as error:
             return {"error": f"{FAILED}{error}."}
 
-    async def _read_result(
-        self, result: Any, args: dict[str, Any], tool_context: ToolContext
+    async def _finish_result(
+        self, dumped: dict[str, Any], args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any]:
-        dumped = dump_result(result)
         await settle_media(dumped, self.name, tool_context)
         await bound_result(dumped, self.name, tool_context)
         uri = self.mcp_app_resource_uri
@@ -319,10 +322,7 @@ class McpTool(BaseAuthenticatedTool):
             return make_rejection(answer)
         if not await needs_confirmation(self._condition, args, self._annotations, tool_context):
             return None
-        tool_context.request_confirmation(
-            hint=f"Please approve or reject the tool call {self.name}() by responding with a "
-            "FunctionResponse with an expected ToolConfirmation payload."
-        )
+        tool_context.request_confirmation(hint=make_approval_hint(self.name))
         tool_context.actions.skip_summarization = True
         return {"error": UNCONFIRMED}
 

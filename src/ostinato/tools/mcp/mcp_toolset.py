@@ -13,6 +13,7 @@ from ..._optional import need
 from ...auth.auth_tool import AuthConfig
 from ...context.readonly import ReadonlyContext
 from ...errors import AgentConfigError, NotFoundError
+from ...events.tool_origin import ToolOrigin
 from ..base_tool import BaseTool
 from ..base_toolset import BaseToolset, ToolPredicate
 from ..tool_configs import ToolArgsConfig
@@ -293,10 +294,19 @@ class McpToolset(BaseToolset):
             readonly_context,
         )
 
+    def is_source_of(self, origin: ToolOrigin) -> bool:
+        """Return whether a tool with this origin is one of this server; see `BaseToolset`."""
+        if origin.kind != "mcp" or origin.source != self.label:
+            return False
+        return origin.address in ("", self._manager.address)
+
     async def close(self) -> None:
-        """Close all connections; the processes of servers that were started end."""
-        self._made.clear()
-        await self._manager.close()
+        """Close this event loop's connections; the processes of servers that were started end.
+
+        A connection with a request under way, such as that of another Runner, ends after it.
+        """
+        self._made = {}
+        await self._manager.close(ends_calls=False)
 
     def get_auth_config(self) -> AuthConfig | None:
         """Return the credential that requests need, or None."""
@@ -386,11 +396,12 @@ class McpToolset(BaseToolset):
             first = error.errors()[0]
             place = ".".join(str(step) for step in first["loc"])
             problem = f"its answer is not in the format of MCP: {place}: {first['msg']}"
+            problem = connection.redact(problem, headers)
             raise self._describe_failure(what, problem, trace) from error
         except need("mcp", extra=EXTRA).MCPError as error:
             if trace.status == 404:
                 connection.retire("the server has ended the session")
-            problem = trace.fault or connection.redact(str(error.message), headers)[:1_000]
+            problem = connection.redact(trace.fault or str(error.message), headers)[:1_000]
             raise self._describe_failure(what, problem, trace) from error
 
     def _describe_failure(self, what: str, problem: str, trace: RequestTrace) -> McpCallError:

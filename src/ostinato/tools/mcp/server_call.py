@@ -12,7 +12,9 @@ from typing import Annotated, Any, NamedTuple, cast
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 
 from ..._optional import need
+from ..._secret_values import redact_tree
 from ...errors import ToolTimeoutError
+from ..call_doubt import CallNotRun, UnknownOutcome
 from .connection import McpConnection, Request
 from .connection_params import EXTRA
 from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
@@ -35,6 +37,7 @@ _FORGOTTEN = (
     "asked anew"
 )
 _LOST = ("Connection closed", "SSE stream ")  # what the SDK says where an answer is lost
+_COMPLETE = "complete"
 _NOTHING = nullcontext[None]()
 
 
@@ -76,6 +79,7 @@ class ServerCall:
         self._identity = identity
         self._headers = headers
         self._needs_list = needs_list
+        self._connection: McpConnection | None = None
 
     async def send(
         self,
@@ -99,7 +103,8 @@ class ServerCall:
 
         Returns:
           The SDK's `CallToolResult`; a PendingQuestions; a list of addresses that the user has to
-          visit first; or a dict with `error` for the model.
+          visit first; or a dict with `error` for the model, which is an UnknownOutcome if the call
+          may have taken effect, and a CallNotRun if it was not run.
 
         Raises:
           ToolTimeoutError: the server gave neither an answer nor progress in time.
@@ -114,7 +119,21 @@ class ServerCall:
             work = partial(self._converse, request, on_progress, resumption, sampler)
             return await self._run(connection, work, trace, resumption)
         except McpConnectionError as error:
-            return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
+            if trace.never_sent:
+                return CallNotRun(error=f"{FAILED}{error} {_NOT_RUN}")
+            return UnknownOutcome(error=f"{FAILED}{error} {_UNKNOWN}")
+
+    def redact(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return what the server said of a failure, without the secrets that it was sent.
+
+        Args:
+          found: JSON, such as the result of a tool that failed.
+        """
+        connection = self._connection
+        secrets = () if connection is None else connection.list_secrets(self._headers)
+        told = redact_tree(found, secrets, skip=("data", "blob"))
+        kind = type(found)
+        return kind(told) if kind in (UnknownOutcome, CallNotRun) else told
 
     async def _converse(
         self,
@@ -149,6 +168,11 @@ class ServerCall:
                     progress_callback=note_progress,
                 )
             if not isinstance(result, kinds.InputRequiredResult):
+                kind = getattr(result, "result_type", None) or _COMPLETE
+                if kind != _COMPLETE:
+                    raise need("mcp", extra=EXTRA).MCPError(
+                        UNREADABLE, f"its answer is of the kind {kind[:50]!r}, which is not known"
+                    )
                 return result
             with_elicitation = self._manager.answers_questions
             responses = await answer_at_once(session, result, with_elicitation, sampler)
@@ -165,6 +189,7 @@ class ServerCall:
     async def _connect(self, trace: RequestTrace) -> McpConnection:
         trace.never_sent = True
         connection = await self._manager.connect(self._identity, self._headers)
+        self._connection = connection
         if self._needs_list:
             await self._load_list(connection)
         trace.never_sent = False
@@ -204,8 +229,8 @@ class ServerCall:
                 "call_timeout=seconds in its connection parameters."
             ) from error
         except ValidationError as error:
-            problem = f"its answer is not in the format of MCP ({error.error_count()} faults). "
-            return self._describe_failure(connection, problem + _UNKNOWN)
+            problem = f"its answer is not in the format of MCP ({error.error_count()} faults)."
+            return self._describe_failure(connection, problem, UnknownOutcome)
         except need("mcp", extra=EXTRA).MCPError as error:
             addresses = _read_addresses(error)
             if addresses:
@@ -213,34 +238,49 @@ class ServerCall:
             if resumption is not None and resumption.state is not None and _has_forgotten(error):
                 reason = str(error.message)[:200]
                 return self._describe_failure(connection, _FORGOTTEN.format(reason=reason) + ".")
-            return self._describe_failure(connection, self._read_error(connection, error, trace))
+            problem, kind = self._read_error(connection, error, trace)
+            return self._describe_failure(connection, problem, kind)
 
-    def _read_error(self, connection: McpConnection, error: Any, trace: RequestTrace) -> str:
-        """Return what an error of the protocol or the transport means for the call."""
+    def _read_error(
+        self, connection: McpConnection, error: Any, trace: RequestTrace
+    ) -> tuple[str, type[dict[str, Any]]]:
+        """Return what an error of the protocol or the transport means for the call, and the class
+        of its result: UnknownOutcome if it may have taken effect, CallNotRun if it was not run.
+        """
         kinds = need("mcp.types", extra=EXTRA)
         if trace.status in (401, 403):
-            return f"the server refuses the credentials (HTTP {trace.status}). {_NOT_RUN}"
+            return (
+                f"the server refuses the credentials (HTTP {trace.status}). {_NOT_RUN}",
+                CallNotRun,
+            )
         if trace.status == 404:
             connection.retire("the server has ended the session")
-            return f"the server has ended the session (HTTP 404). {_NOT_RUN} Call again."
+            problem = f"the server has ended the session (HTTP 404). {_NOT_RUN} Call again."
+            return problem, CallNotRun
         if error.code == kinds.HEADER_MISMATCH:
             connection.lists.note_change("notifications/tools/list_changed")
-            return f"{error.message}. {_NOT_RUN} The server has changed the tool."
+            return f"{error.message}. {_NOT_RUN} The server has changed the tool.", CallNotRun
         if trace.never_sent:
-            return f"{error.message}. {_NOT_RUN}"
+            return f"{error.message}. {_NOT_RUN}", CallNotRun
         if trace.fault:
-            return f"{trace.fault}. {_UNKNOWN}"
+            return f"{trace.fault}.", UnknownOutcome
         if error.code == kinds.PARSE_ERROR:
-            return f"its answer is not valid JSON-RPC. {_UNKNOWN}"
+            return "its answer is not valid JSON-RPC.", UnknownOutcome
         status = trace.status or 0
         is_lost = error.code == UNREADABLE or _is_of_sdk(connection, error)
         if is_lost or status in _OPEN or status >= 500:
-            return f"{str(error.message)[:4_000]}. {_UNKNOWN}"
-        return str(error.message)[:4_000]
+            return f"{str(error.message)[:4_000]}.", UnknownOutcome
+        return str(error.message)[:4_000], dict[str, Any]
 
-    def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
+    def _describe_failure(
+        self,
+        connection: McpConnection,
+        problem: str,
+        kind: type[dict[str, Any]] = dict[str, Any],
+    ) -> dict[str, Any]:
         told = connection.redact(problem, self._headers)
-        return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {told}"}
+        text = f"{FAILED}{self._tool.name} of {connection.label}: {told}"
+        return kind(error=f"{text} {_UNKNOWN}" if kind is UnknownOutcome else text)
 
 
 def _is_of_sdk(connection: McpConnection, error: Any) -> bool:

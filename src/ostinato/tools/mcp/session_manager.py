@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import sys
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from .connection_params import (
     InProcessConnectionParams,
     StdioConnectionParams,
     call_seconds,
+    digest_address,
     make_connection_params,
     server_label,
 )
@@ -77,6 +79,7 @@ class MCPSessionManager:
             self._callbacks = replace(self._callbacks, sampling=self.live_sampling.answer)
         self._max_connections = max_connections
         self._idle_seconds = idle_seconds
+        self._lock = threading.Lock()
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, McpConnection]] = (
             WeakKeyDictionary()
         )
@@ -88,6 +91,11 @@ class MCPSessionManager:
     def label(self) -> str:
         """The server's name for messages."""
         return server_label(self.params)
+
+    @property
+    def address(self) -> str:
+        """What tells the server apart from others with the same label; empty if nothing does."""
+        return digest_address(self.params)
 
     @property
     def call_seconds(self) -> float | None:
@@ -116,7 +124,8 @@ class MCPSessionManager:
         Raises:
           McpConnectionError: the server cannot be reached.
         """
-        pool = self._pools.setdefault(asyncio.get_running_loop(), {})
+        with self._lock:  # other threads may have event loops of their own
+            pool = self._pools.setdefault(asyncio.get_running_loop(), {})
         connection = pool.get(identity)
         if connection is None or not connection.is_open:
             await self._make_room(pool)
@@ -143,24 +152,31 @@ class MCPSessionManager:
         connection = await self.connect(identity, headers)
         return McpSession(connection, RequestTrace(headers), self.call_seconds)
 
-    async def close(self) -> None:
-        """Close all connections, those of other event loops as well if these still run."""
-        pools = list(self._pools.items())
-        self._pools = WeakKeyDictionary()
-        waits: list[Awaitable[None]] = []
-        for loop, pool in pools:
-            for connection in [*pool.values()]:
-                if loop is asyncio.get_running_loop():
-                    waits.append(connection.close())
-                elif loop.is_running():
-                    closing = asyncio.run_coroutine_threadsafe(connection.close(), loop)
-                    waits.append(asyncio.wrap_future(closing))
-                elif not loop.is_closed():
+    async def close(self, *, ends_calls: bool = True) -> None:
+        """Close the connections of this event loop; those of others end with their loops.
+
+        Args:
+          ends_calls: whether requests under way fail. If not, a connection that has some takes no
+            more and ends after them: they may be those of another Runner.
+        """
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            pool = self._pools.pop(loop, {})
+            others = [*self._pools.items()]
+        for other, connections in others:
+            if not other.is_running() and not other.is_closed():
+                for connection in [*connections.values()]:
                     _log.warning(
                         "MCP server %s: a connection stays open, because its event loop does not "
                         "run. Close the toolset in the event loop that used it.",
                         connection.label,
                     )
+        waits: list[Awaitable[None]] = []
+        for connection in [*pool.values()]:
+            if ends_calls or connection.is_idle:
+                waits.append(connection.close())
+            else:
+                connection.retire("it was closed")
         await asyncio.gather(*waits)
 
     def _open_connection(
@@ -206,7 +222,8 @@ class MCPSessionManager:
     async def _wait_idle(self, seconds: float) -> bool:
         """Return whether a connection of this event loop becomes idle or ends in time."""
         loop = asyncio.get_running_loop()
-        waiters = self._waiters.setdefault(loop, deque())
+        with self._lock:
+            waiters = self._waiters.setdefault(loop, deque())
         woken: asyncio.Future[None] = loop.create_future()
         waiters.append(woken)
         try:
@@ -222,10 +239,11 @@ class MCPSessionManager:
             waiters.popleft().set_result(None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_errlog": None, "_pools": None, "_waiters": None}
+        return {**self.__dict__, "_errlog": None, "_pools": None, "_waiters": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _pools=WeakKeyDictionary(), _waiters=WeakKeyDictionary())
+        self._lock = threading.Lock()
 
 
 class McpSession:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import to_json
@@ -26,11 +27,12 @@ _BAD_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 Block = dict[str, Any]
 
 
-def dump_result(result: Any) -> dict[str, Any]:
+def dump_result(result: Any, redact: Callable[[Block], Block] = lambda one: one) -> Block:
     """Return a `CallToolResult` as google-adk has it: content, structuredContent?, isError, meta?
 
     Args:
       result: the SDK's result.
+      redact: returns the result of a tool that failed without the secrets that it repeats.
 
     Returns:
       The dict; with `error`, the server's text, if the tool failed. What is nested too deeply for
@@ -47,6 +49,7 @@ def dump_result(result: Any) -> dict[str, Any]:
     if is_too_deep(to_json(dumped)):
         _flatten(dumped)
     if dumped["isError"]:
+        dumped = redact(dumped)
         dumped["error"] = read_text(dumped) or "The tool failed and gave no reason."
     return dumped
 

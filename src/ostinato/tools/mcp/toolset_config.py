@@ -79,7 +79,17 @@ class McpToolsetConfig(BaseToolConfig):
 
 
 def read_server_file(path: str | Path) -> dict[str, ConnectionParams]:
-    """Return the servers that a file in the form of `.mcp.json` names.
+    """Return the servers that a file in the form of `.mcp.json` names; see `read_server_entries`.
+
+    Raises:
+      AgentConfigError: the file is missing, is not JSON, or describes no servers.
+    """
+    entries = read_server_entries(path)
+    return {server: read_server(path, server, entry) for server, entry in entries.items()}
+
+
+def read_server_entries(path: str | Path) -> dict[str, Any]:
+    """Return what a file in the form of `.mcp.json` says of each server.
 
     `{"mcpServers": {"name": {"command", "args", "env"} or {"type": "http" | "sse", "url",
     "headers"}}}`; a server with `"disabled": true` is left out. Nothing is taken from environment
@@ -89,7 +99,7 @@ def read_server_file(path: str | Path) -> dict[str, ConnectionParams]:
       path: the file.
 
     Raises:
-      AgentConfigError: the file is missing, is not JSON, or describes no servers.
+      AgentConfigError: the file is missing, is not JSON, or names no servers.
     """
     name = Path(path).name
     try:
@@ -102,13 +112,24 @@ def read_server_file(path: str | Path) -> dict[str, ConnectionParams]:
     if not isinstance(servers, dict):
         raise AgentConfigError(f"{name} has no object `mcpServers`, which names the servers.")
     return {
-        server: _read_server(f"{name}, server {server!r}", entry)
+        server: entry
         for server, entry in cast("dict[str, Any]", servers).items()
         if not (isinstance(entry, Mapping) and cast("Mapping[str, Any]", entry).get("disabled"))
     }
 
 
-def _read_server(place: str, entry: Any) -> ConnectionParams:
+def read_server(path: str | Path, server: str, entry: Any) -> ConnectionParams:
+    """Return a server of a file.
+
+    Args:
+      path: the file, for messages.
+      server: its name there.
+      entry: what `read_server_entries` returned for it.
+
+    Raises:
+      AgentConfigError: the entry describes no server.
+    """
+    place = f"{Path(path).name}, server {server!r}"
     if not isinstance(entry, Mapping):
         raise AgentConfigError(f"{place}: it is not an object.")
     fields = dict(cast("Mapping[str, Any]", entry))

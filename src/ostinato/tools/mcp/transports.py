@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any, TextIO, cast
 
 from pydantic import ValidationError
 
 from ..._optional import need
+from .broken_characters import repair
 from .connection_params import (
     EXTRA,
     SseConnectionParams,
@@ -22,11 +25,12 @@ from .http_client import MAX_ANSWER_BYTES, HttpClient
 from .line_codec import NAME as LINE_ENCODING
 from .line_codec import OPTIONS, LineOptions
 from .list_pages import ListPages
-from .lone_surrogates import replace_lone_surrogates
 
 Headers = Callable[[], Mapping[str, str]]
 Lost = Callable[[str], None]
 
+_START = "_create_platform_compatible_process"  # of the SDK
+_started: ContextVar[list[Any] | None] = ContextVar("ostinato_mcp_started", default=None)
 
 UNREADABLE = -32_091
 """Code of the error that a call ends with if its answer cannot be read; no server sends it."""
@@ -99,7 +103,7 @@ def _repair(fault: ValidationError) -> Any:
     if not isinstance(given, str):
         return fault
     line = given.encode("utf-8", "replace")
-    repaired = replace_lone_surrogates(line)
+    repaired = repair(line)
     if repaired == line:
         return fault
     adapter = need("mcp.types", extra=EXTRA).jsonrpc_message_adapter
@@ -181,13 +185,55 @@ async def open_transport(
       The streams to read messages from and to write them to.
     """
     if isinstance(params, StdioConnectionParams):
-        transport = _make_stdio(params, errlog, on_long_line)
+        transport = _open_stdio(params, errlog, on_long_line)
     elif isinstance(params, SseConnectionParams):
         transport = _make_sse(params, headers, on_lost)
     else:
         transport = _open_streamable(params, headers)
     async with transport as (reader, writer):
         yield _WatchedReader(reader, on_end, pages), writer
+
+
+@asynccontextmanager
+async def _open_stdio(
+    params: StdioConnectionParams, errlog: TextIO | None, on_long_line: Lost
+) -> AsyncGenerator[tuple[Any, Any]]:
+    """Start a server; at the end, end it and the helpers in its process group.
+
+    The SDK ends the group of a server only if that does not end by itself.
+    """
+    _watch_starts()
+    started: list[Any] = []
+    _started.set(started)  # the connection's task has a context of its own
+    try:
+        async with _make_stdio(params, errlog, on_long_line) as streams:
+            yield streams
+    finally:
+        if sys.platform != "win32":  # there the SDK's job object ends them all
+            end_group = need("mcp.os.posix.utilities", extra=EXTRA).terminate_posix_process_tree
+            with need("anyio", extra=EXTRA).CancelScope(shield=True):
+                for process in started:
+                    await end_group(process)
+
+
+def _watch_starts() -> None:
+    """Note in `_started` the processes that the SDK starts and does not show."""
+    stdio: Any = need("mcp.client.stdio", extra=EXTRA)
+    start = getattr(stdio, _START, None)
+    if start is None or getattr(start, "is_watched", False):
+        return
+
+    @wraps(start)
+    async def start_and_note(*args: Any, **options: Any) -> Any:
+        process = await start(*args, **options)
+        noted = _started.get()
+        if noted is not None:
+            noted.append(process)
+        return process
+
+    watched: Any = start_and_note
+    watched.is_watched = True
+    setattr(stdio, _START, watched)
 
 
 def _make_stdio(params: StdioConnectionParams, errlog: TextIO | None, on_long_line: Lost) -> Any:

@@ -10,6 +10,7 @@ from ...auth.auth_credential import AuthCredential
 from ...auth.auth_schemes import AuthScheme
 from ...context.readonly import ReadonlyContext
 from ...errors import AgentConfigError
+from ...events.tool_origin import ToolOrigin
 from ..base_tool import BaseTool
 from ..base_toolset import BaseToolset, ToolPredicate
 from .parsed_operation import ParsedOperation
@@ -149,8 +150,20 @@ class OpenAPIToolset(BaseToolset):
         """Return the tool of a name without prefix, or None."""
         return next((one for one in self._tools if one.name == tool_name), None)
 
+    def is_source_of(self, origin: ToolOrigin) -> bool:
+        """Return whether a tool with this origin is one of this API; see `BaseToolset`."""
+        known = [one.tool_origin for one in self._tools]
+        return any(
+            (one.kind, one.source) == (origin.kind, origin.source)
+            and origin.address in ("", one.address)
+            for one in known
+        )
+
     async def close(self) -> None:
-        """Close the connections; the next request opens others."""
+        """Close this event loop's connections; the next request opens others.
+
+        With requests under way, such as those of another Runner, they close after these.
+        """
         await self._client.aclose()
 
     def _add_tool(

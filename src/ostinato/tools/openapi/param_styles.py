@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any, cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 # What `allowReserved` leaves unencoded of RFC 3986 §2.2: never what would end the value or begin
 # another one (OpenAPI 3.1.1 §4.8.12.2.2 takes `[ ] # & +` out of queries).
@@ -15,17 +15,19 @@ _RESERVED = {
     "header": "",
 }
 _DEFAULT_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
+_DELIMITED = ("spaceDelimited", "pipeDelimited", "tabDelimited")
+# Swagger 2.0 has delimited lists in paths and headers, too, and tabs.
 _ALLOWED_STYLES = {
-    "path": ("simple", "label", "matrix"),
-    "header": ("simple",),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"),
+    "path": ("simple", "label", "matrix", *_DELIMITED),
+    "header": ("simple", *_DELIMITED),
+    "query": ("form", *_DELIMITED, "deepObject"),
     "cookie": ("form", "cookie"),
 }
 _DELIMITERS = {
     "form": ",",
     "spaceDelimited": "%20",
     "pipeDelimited": "%7C",
-    "tabDelimited": "%09",  # of Swagger 2.0 only
+    "tabDelimited": "%09",
     "cookie": ",",
 }
 
@@ -113,6 +115,11 @@ class ParamStyle:
         """
         if self._style == "simple":
             return ",".join(self._write_parts(value, "="))
+        if self._style in _DELIMITED:
+            delimiter = _DELIMITERS[self._style]
+            if self._is_plain:
+                delimiter = unquote(delimiter)
+            return delimiter.join(self._write_parts(value, "="))
         if self._style == "label":
             return "." + ("." if self._explode else ",").join(self._write_parts(value, "="))
         name = self._encode_name(self._name)

@@ -123,6 +123,11 @@ class BodyWriter:
         else:
             media_type = wanted or _TEXT
             data = encode_text(to_text(value), media_type)
+        if not media_type.isprintable() or not media_type.isascii():
+            raise ValueError(
+                f"The content type of {name!r} has a line break or a character that no "
+                "header can hold."
+            )
         place = f'; filename="{_quote_name(file_name)}"' if file_name else ""
         head = (
             f'Content-Disposition: form-data; name="{_quote_name(name)}"{place}\r\n'

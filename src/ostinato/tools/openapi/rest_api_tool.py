@@ -20,6 +20,7 @@ from ...errors import AgentConfigError
 from ...events.tool_origin import ToolOrigin, ToolPolicy
 from ...version import __version__
 from ..base_tool import BaseTool, InDoubt
+from ..call_doubt import CallNotRun, UnknownOutcome
 from .api_parameter import ApiParameter
 from .auth_helpers import check_credential, credential_to_param, dict_to_auth_scheme, place_of
 from .credential_exchangers import AutoAuthCredentialExchanger, BaseAuthCredentialExchanger
@@ -217,8 +218,10 @@ class RestApiTool(BaseTool):
         if policy == "rerun":
             known = self._operation_parser is not None and self._idempotency_parameters()
             policy = "read_only" if method in SAFE_METHODS else "idempotent" if known else "rerun"
-        source = self._document or _host_of(endpoint.base_url)
-        return ToolOrigin("openapi", source, f"{method} {endpoint.path}", policy)
+        url = endpoint.base_url
+        source = self._document or _host_of(url)
+        address = hashlib.sha256(url.encode()).hexdigest()[:4] if url else ""
+        return ToolOrigin("openapi", source, f"{method} {endpoint.path}", policy, address)
 
     def configure_auth_scheme(
         self, auth_scheme: AuthScheme | Mapping[str, Any] | str | None
@@ -318,6 +321,22 @@ class RestApiTool(BaseTool):
             parameters_json_schema=self.make_arguments_schema(),
         )
 
+    def find_argument_fault(self, args: dict[str, Any]) -> str:
+        """See `BaseTool`."""
+        return self._find_unknown(args) or super().find_argument_fault(args)
+
+    def _find_unknown(self, args: Mapping[str, Any]) -> str:
+        """Return that the operation does not have an argument, which no request would hold.
+
+        A call that was approved with it would do something else.
+        """
+        known = [str(one.py_name) for one in self.parser.get_parameters()]
+        unknown = [name for name in args if name not in known]
+        if not unknown:
+            return ""
+        taken = ", ".join(sorted(known)) or "none"
+        return f"The operation has no argument {', '.join(map(repr, unknown))}. It takes: {taken}."
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Call the operation; see `call`."""
         return await self.call(args=args, tool_context=tool_context)
@@ -331,8 +350,9 @@ class RestApiTool(BaseTool):
 
         Returns:
           The response's JSON; `{"text": ...}` if it is not JSON; `{"error": ...}` if the service
-          refused or could not be reached, or an argument is wrong; `{"pending": True, ...}` while
-          the user is asked for a credential.
+          refused or could not be reached, or an argument is wrong, an UnknownOutcome if the request
+          may have been carried out, a CallNotRun if it was not and has no response;
+          `{"pending": True, ...}` while the user is asked for a credential.
 
         Raises:
           AgentConfigError: the operation has no server.
@@ -344,13 +364,23 @@ class RestApiTool(BaseTool):
             return dict(_PENDING)
         request: RestRequest | None = None
         try:
+            if fault := self._find_unknown(args):
+                raise ArgumentError(fault)
             request = await self._build_request(args, auth, tool_context)
             response = await self._client.send(request)
         except (ArgumentError, RequestFailed) as error:
             secrets = request.secrets if request else []
             about = f" ({self._document})" if self._document else ""
-            return {"error": error_text(self.name, f"{redact_values(str(error), secrets)}{about}")}
-        shaper = ResultShaper(self.name, self._fields, self._max_response_chars)
+            told = error_text(self.name, f"{redact_values(str(error), secrets)}{about}")
+            if isinstance(error, ArgumentError):
+                return {"error": told}
+            return UnknownOutcome(error=told) if error.may_have_run else CallNotRun(error=told)
+        shaper = ResultShaper(
+            self.name,
+            self._fields,
+            self._max_response_chars,
+            is_repeatable=self.in_doubt == "rerun",
+        )
         return await shaper.shape(response, request.secrets, tool_context)
 
     def __repr__(self) -> str:
@@ -444,22 +474,23 @@ class RestApiTool(BaseTool):
             if name.lower() not in known:
                 known.add(name.lower())
                 request.headers[name] = value
-        await self._add_provided_headers(request, tool_context)
+        provided = await self._provide_headers(tool_context)
+        for name, value in provided.items():
+            set_header(request.headers, name, value)
         for name, value in request.headers.items():
             check_header(name, value)
+        secrets += secrets_of_headers(provided, is_all=True)
         request.secrets = secrets + secrets_of_headers(request.headers)
         return request
 
-    async def _add_provided_headers(
-        self, request: RestRequest, tool_context: ToolContext | None
-    ) -> None:
+    async def _provide_headers(self, tool_context: ToolContext | None) -> dict[str, str]:
+        """Return the headers of the program's header_provider."""
         if self._header_provider is None or tool_context is None:
-            return
+            return {}
         provided: Any = self._header_provider(tool_context)
         if inspect.isawaitable(provided):
             provided = await provided
-        for name, value in dict_of(provided).items():
-            set_header(request.headers, name, str(value))
+        return {name: str(value) for name, value in dict_of(provided).items()}
 
 
 def snake_to_lower_camel(snake_case_string: str) -> str:

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urljoin
 
 from ..._bounded_body import read_body
@@ -45,7 +45,16 @@ _LOWER_LIBRARIES = ("h11", "h2", "hpack", "httpcore", "httpcore2")
 
 class RequestFailed(Exception):
     """There is no response; the message says why, and whether the request may have been carried
-    out."""
+    out.
+
+    Args:
+      message: as said.
+      may_have_run: whether a request that is not safe to repeat may have been carried out.
+    """
+
+    def __init__(self, message: str, *, may_have_run: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_run = may_have_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +111,15 @@ class RestClient:
         self.allow_private = allow_private
         self.timeout_seconds = timeout_seconds
         self._context: tuple[SslVerify, ssl.SSLContext] | None = None
-        # A pool per host: the pool knows its connections by address, and hosts share addresses.
         self._pools = (
-            ClientPerLoop[dict[tuple[Origin, SslVerify], Any]](dict, _close_clients)
+            ClientPerLoop[_ClientPool](_ClientPool, _ClientPool.retire)
             if keeps_connections
             else None
         )
 
     async def aclose(self) -> None:
-        """Close the running loop's connections; the next request opens others."""
+        """Close the running loop's connections, after its requests under way, which may be those of
+        another Runner; the next request opens others."""
         if self._pools is not None:
             await self._pools.aclose()
 
@@ -121,8 +130,11 @@ class RestClient:
             async with asyncio.timeout(bound):
                 return await self._send(request)
         except TimeoutError as error:
-            reason = _explain_failure(error, False, True, request.method in SAFE_METHODS)
-            raise RequestFailed(f"{place_of(request.url)}: {reason}") from error
+            is_safe = request.method in SAFE_METHODS
+            reason = _explain_failure(error, False, True, is_safe)
+            raise RequestFailed(
+                f"{place_of(request.url)}: {reason}", may_have_run=not is_safe
+            ) from error
 
     async def _send(self, request: RestRequest) -> RestResponse:
         """Send a request, follow its redirects, and return the response of any status.
@@ -141,8 +153,12 @@ class RestClient:
             if not 300 <= response.status < 400 or response.status == 304 or not location:
                 return response
             url, headers = _follow_redirect(request, url, headers, response.status, location)
-        repeated = "" if request.method in SAFE_METHODS else ". It may have been carried out"
-        raise RequestFailed(f"the server redirects more than {_MAX_REDIRECTS} times{repeated}")
+        is_safe = request.method in SAFE_METHODS
+        repeated = "" if is_safe else ". It may have been carried out"
+        raise RequestFailed(
+            f"the server redirects more than {_MAX_REDIRECTS} times{repeated}",
+            may_have_run=not is_safe,
+        )
 
     async def _send_once(
         self, request: RestRequest, url: str, headers: dict[str, str]
@@ -174,7 +190,8 @@ class RestClient:
                 if is_last or timed_out or not (never_sent or is_safe):
                     reason = _explain_failure(error, never_sent, timed_out, is_safe)
                     raise RequestFailed(
-                        f"{place_of(url)}: {redact_values(reason, request.secrets)}"
+                        f"{place_of(url)}: {redact_values(reason, request.secrets)}",
+                        may_have_run=not (never_sent or is_safe),
                     ) from error
         raise AssertionError  # the last attempt returns or raises
 
@@ -207,11 +224,11 @@ class RestClient:
         if self._pools is None:
             async with self._open_client(origin) as client:
                 return await self._send_by(client, request, url, headers, address)
-        pool = self._pools.get()
-        key = origin, self.ssl_verify
-        if key not in pool:
-            pool[key] = self._open_client(origin)
-        return await self._send_by(pool[key], request, url, headers, address)
+        async with self._pools.get() as pool:
+            key = origin, self.ssl_verify
+            if key not in pool.clients:
+                pool.clients[key] = self._open_client(origin)
+            return await self._send_by(pool.clients[key], request, url, headers, address)
 
     def _open_client(self, origin: Origin) -> Any:
         httpx2 = need("httpx2")
@@ -270,9 +287,34 @@ class RestClient:
         return RestResponse(response.status_code, found, body[:_MAX_BODY], is_cut)
 
 
-async def _close_clients(clients: dict[tuple[Origin, SslVerify], Any]) -> None:
-    for client in clients.values():
-        await client.aclose()
+class _ClientPool:
+    """The clients of one event loop; each request enters the pool.
+
+    Attributes:
+      clients: a client per host, since a client knows its connections by address, and hosts share
+        addresses.
+    """
+
+    def __init__(self) -> None:
+        self.clients: dict[tuple[Origin, SslVerify], Any] = {}
+        self._requests = 0
+        self._is_retired = False
+
+    async def __aenter__(self) -> Self:
+        self._requests += 1
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._requests -= 1
+        if self._is_retired:
+            await self.retire()
+
+    async def retire(self) -> None:
+        """Close the clients, at once or when the last request ends; the pool gets no more."""
+        self._is_retired = True
+        if self._requests == 0:
+            for client in self.clients.values():
+                await client.aclose()
 
 
 def _check_known_addresses(host: str, port: int) -> None:
@@ -306,22 +348,28 @@ def _follow_redirect(
         there, here = origin_of(target), origin_of(url)
     except (HttpRequestError, ValueError) as error:
         raise RequestFailed(
-            f"the server redirects to no valid URL (HTTP {status}){carried_out}"
+            f"the server redirects to no valid URL (HTTP {status}){carried_out}",
+            may_have_run=not is_safe,
         ) from error
     shown = place_of(target)
     if here.scheme == "https" and there.scheme != "https":
-        raise RequestFailed(f"the server redirects to {shown}, which is not encrypted{carried_out}")
+        raise RequestFailed(
+            f"the server redirects to {shown}, which is not encrypted{carried_out}",
+            may_have_run=not is_safe,
+        )
     if not is_safe and status not in (307, 308):
         raise RequestFailed(
             f"the server redirects to {shown} (HTTP {status}), which a {request.method} does not "
-            "follow. It may have been carried out"
+            "follow. It may have been carried out",
+            may_have_run=True,
         )
     if there == here:
         return target, headers
     if not is_safe:
         raise RequestFailed(
             f"the server redirects to another origin, {shown} (HTTP {status}), which gets no "
-            f"body and no credentials. Set base_url to where the API is{carried_out}"
+            f"body and no credentials. Set base_url to where the API is{carried_out}",
+            may_have_run=True,
         )
     kept = {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
     return target, kept

@@ -12,12 +12,18 @@ from pydantic_core import from_json
 
 from ... import types
 from ..._secret_values import redact_values
+from ..call_doubt import UnknownOutcome
 from ..result_limits import is_too_deep
 from ..stored_result import save_result
 from .rest_client import RestResponse
 from .spec_record import dict_of
 
 _PREVIEW = 2_000  # characters of a response that is an artifact
+_NOT_STARTED = (501, 503, 505)  # errors of a server that has not handled the request
+_IN_DOUBT = (
+    ". The server failed after it got the request, which may have been carried out. Check before "
+    "you repeat it"
+)
 _MAX_ERROR = 8_000  # characters of an error response that the model reads
 _TEXT_TYPES = ("application/json", "application/xml", "application/javascript")
 _TEXT_SUFFIXES = ("+json", "+xml", "json-seq", "/x-ndjson", "/yaml", "/x-yaml", "/csv")
@@ -41,12 +47,22 @@ class ResultShaper:
       fields: JSON pointers of what is kept of a result; all of it if there are none. A name that
         meets a list is looked up in each of its items.
       max_chars: length of a result as JSON; a longer one is cut or becomes an artifact.
+      is_repeatable: whether a request may be sent twice; of another one, an error of the server
+        says that it may have been carried out.
     """
 
-    def __init__(self, tool_name: str, fields: Iterable[str], max_chars: int) -> None:
+    def __init__(
+        self,
+        tool_name: str,
+        fields: Iterable[str],
+        max_chars: int,
+        *,
+        is_repeatable: bool = True,
+    ) -> None:
         self._tool_name = tool_name
         self._pointers = [read_pointer(one) for one in fields]
         self._max_chars = max_chars
+        self._is_repeatable = is_repeatable
 
     async def shape(
         self, response: RestResponse, secrets: list[str], tool_context: Any
@@ -86,7 +102,11 @@ class ResultShaper:
         details = redact_values(text, secrets)
         if len(details) > _MAX_ERROR:
             details = f"{details[:_MAX_ERROR]}... ({len(details):,} characters)"
-        return {"error": error_text(self._tool_name, f"Status Code: {response.status}, {details}")}
+        status = response.status
+        has_doubt = status >= 500 and status not in _NOT_STARTED and not self._is_repeatable
+        told = f"Status Code: {status}, {details}{_IN_DOUBT if has_doubt else ''}"
+        error = error_text(self._tool_name, told)
+        return UnknownOutcome(error=error) if has_doubt else {"error": error}
 
     def _select_of_error(self, text: str, *, is_cut: bool) -> str:
         """Return what is shown of a refusal beside its status where fields are selected.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 from urllib.parse import unquote, urldefrag, urljoin
@@ -17,6 +18,16 @@ _MAX_DEPTH = 256  # of objects within each other; a deeper document would exhaus
 _MAX_NODES = 5_000_000
 _MAX_REFERENCES = 64  # in a chain of references to references
 _EXTERNAL = "x-external-documents"
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_WHOLE = r"-?(?:0|[1-9][0-9]*)"
+# What plain YAML is not text, with the characters that it begins with.
+_PLAIN_VALUES = [
+    ("null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
+    ("bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), [*"tTfF"]),
+    ("int", re.compile(rf"^{_WHOLE}$"), [*"-0123456789"]),
+    ("float", re.compile(rf"^{_WHOLE}(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?$"), [*"-0123456789"]),
+    ("merge", re.compile(r"^<<$"), ["<"]),
+]
 
 LoadReference = Callable[[str], Mapping[str, Any]]
 
@@ -217,19 +228,28 @@ def bundle_documents(root: dict[str, Any], load_reference: LoadReference) -> dic
 
 
 def _read_yaml(text: str) -> Any:
-    """Return a YAML document as JSON values: keys are text, and dates stay text."""
+    """Return a YAML document as JSON values, by the rules of YAML 1.2 that OpenAPI asks for.
+
+    `on` and `no`, dates, times, `010` and `1_000` are texts, and so are all keys.
+    """
     yaml = need("yaml", extra="yaml")
-    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    base = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    read_mapping = base.construct_mapping
 
-    class Loader(loader):
-        """A loader without dates."""
+    def read_text_keys(loader: Any, node: Any, deep: bool = False) -> Any:
+        loader.flatten_mapping(node)  # merges what `<<` names, before its key becomes text
+        node.value = [
+            (yaml.ScalarNode(_TEXT_TAG, key.value) if key.id == "scalar" else key, value)
+            for key, value in node.value
+        ]
+        return read_mapping(loader, node, deep)
 
-    Loader.yaml_implicit_resolvers = {
-        first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in loader.yaml_implicit_resolvers.items()
-    }
+    members: dict[str, Any] = {"yaml_implicit_resolvers": {}, "construct_mapping": read_text_keys}
+    loader: Any = type("Loader", (base,), members)
+    for kind, pattern, first in _PLAIN_VALUES:
+        loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", pattern, first)
     try:
-        loaded = yaml.load(text, Loader)
+        loaded = yaml.load(text, loader)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
     check_size(loaded)

@@ -92,6 +92,8 @@ class OpenApiSpecParser:
                 continue
             found.name = _unique_name(found.name, taken)
             parsed.append(found)
+        if not parsed:
+            _log.warning("The document %r gives no tools: no operation was read.", document.title)
         return parsed
 
     def _find_operations(
@@ -198,8 +200,8 @@ class OpenApiSpecParser:
         place = f"{method.upper()} {path} of the document {document.title!r}"
         if self._strict:
             raise SpecError(
-                f"{place} cannot be read: {reason} Correct it, or pass strict=False to leave it "
-                "out."
+                f"{place} cannot be read: {reason} Correct it, or read the document with "
+                "strict off, which leaves it out."
             ) from error
         _log.warning("%s is left out, as it cannot be read: %s", place, reason)
 

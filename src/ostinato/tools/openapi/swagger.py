@@ -174,8 +174,9 @@ class _Conversion:
         kept["schema"] = _schema_of(parameter)
         if parameter.get("type") == "array":
             style = _read_collection(parameter)
-            is_known = style in _COLLECTIONS.values()
-            kept |= style if parameter.get("in") == "query" or not is_known else {}
+            # Commas are what paths and headers have anyway.
+            is_comma = "style" not in style or style["style"] == "form"
+            kept |= {} if is_comma and parameter.get("in") != "query" else style
         return kept
 
     def _convert_response(self, response: dict[str, Any], produces: list[Any]) -> dict[str, Any]:

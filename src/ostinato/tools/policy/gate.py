@@ -12,12 +12,13 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...errors import AgentConfigError
 from ...sessions.base_session_service import BaseSessionService
-from ...sessions.log.call_requests import find_decision
 from ..base_tool import BaseTool
+from ..function.function_signature import copy_arguments, start_reading
 from ..function_tool import UNCONFIRMED, make_rejection
+from .approval import Approval
 from .conditions import read_key, split_pointer
 from .ledger import Caller, PolicyLedger
-from .notes import ONCE, find_answered_note, record_decision
+from .notes import JUDGED, ONCE, find_answered_note, record_decision
 from .policy import Policy, PolicyDecision, asks_over, join_decisions, order_limits
 from .rule import Rule
 from .tool_reading import read_as_tool
@@ -59,8 +60,12 @@ class PolicyGate:
         *,
         can_ask: bool = True,
         in_doubt: str = "",
+        refusal: dict[str, Any] | None = None,
     ) -> dict[str, Any] | None:
         """Decide on a call just before it runs, and record the decision for its event.
+
+        The tool gets the values that the rules have judged: what is read of the arguments here is
+        not read again.
 
         Args:
           ctx: the run.
@@ -70,6 +75,7 @@ class PolicyGate:
           context: the call's context, which takes the request to a person.
           can_ask: whether a person can be asked from here.
           in_doubt: what to say of a call that may have taken effect before a crash; else empty.
+          refusal: the response to a call that a person has rejected; no rule decides on it.
 
         Returns:
           The response in place of the tool's result; None to run the tool.
@@ -78,30 +84,53 @@ class PolicyGate:
           StoreError: the store could not count the call.
         """
         if is_own_of_runtime(tool):
-            return None
+            return refusal
+        start_reading(tool)
         request = make_request(tool, args)._replace(
             agent=ctx.agent.name, user=ctx.user_id, state=context.state.to_dict
         )
+        if refusal is not None:
+            await self._check(ctx, call, tool, request, in_doubt).give_back(self._find_limits(tool))
+            return refusal
         decision = join_decisions([policy.decide(request) for policy in self._policies])
         is_free = decision.rule is None and decision.verdict == "allow" and not decision.limits
         if is_free and context.tool_confirmation is None:
             return None
-        check = _Check(self._ledger, ctx, call, request, self._session_id)
-        answer = await check.apply(decision)
-        if answer is None and context.tool_confirmation is not None:
+        check = self._check(ctx, call, tool, request, in_doubt)
+        answer = check.reject(tool, context) or await check.apply(decision)
+        if answer is not None:
+            await check.give_back(self._find_limits(tool))
+        elif context.tool_confirmation is not None or ctx.run_state.is_resumed:
+            await check.give_back(self._find_limits(tool), decision.limits)
             check.note_edit()
         if check.note:
             record_decision(ctx, call.id, check.note)
         if answer is _ASK:
-            if not can_ask:
-                return {"error": _describe("The policy requires approval of", check.rule, request)}
-            hint = " ".join(filter(None, (check.hint, in_doubt)))
-            context.request_confirmation(hint=hint, payload=check.offer)
-            context.actions.skip_summarization = True
-            return {"error": UNCONFIRMED}
+            return check.ask(context, in_doubt) if can_ask else {"error": check.question}
         if answer is not None and in_doubt:
             return {**answer, "error": f"{answer['error']} {in_doubt}"}
         return answer
+
+    def _check(
+        self,
+        ctx: InvocationContext,
+        call: types.FunctionCall,
+        tool: BaseTool,
+        request: ToolRequest,
+        in_doubt: str,
+    ) -> _Check:
+        pointers = {one for policy in self._policies for one in policy.find_pointers(request)}
+        recorded = (ctx.run_state.edited_calls or {}).get(call.id or "")
+        if recorded is None:
+            approval = Approval(ctx.log, call, request, pointers)
+        else:  # a person is asked about what runs after the approval
+            judged = make_request(tool, copy_arguments(recorded.args or {}))
+            approval = Approval(ctx.log, recorded, judged, pointers)
+        return _Check(self._ledger, ctx, request, self._session_id, approval, bool(in_doubt))
+
+    def _find_limits(self, tool: BaseTool) -> list[Rule]:
+        """Return the rules that may have counted a call of a tool before."""
+        return [rule for policy in self._policies for rule in policy.find_limits(tool.name)]
 
 
 _ASK: dict[str, Any] = {}
@@ -130,37 +159,40 @@ class _Check:
         self,
         ledger: PolicyLedger,
         ctx: InvocationContext,
-        call: types.FunctionCall,
         request: ToolRequest,
         session_id: str | None,
+        approval: Approval,
+        in_doubt: bool,
     ) -> None:
         self._ledger = ledger
         self._ctx = ctx
-        self._call = call
+        self._call = approval.call
+        self._asked = approval
+        self._in_doubt = in_doubt
         self._request = request
         self._args = {**request.defaults(), **request.args}
         session = ctx.session
-        key = f"{session.id}\n{ctx.invocation_id}\n{call.id}"
+        key = f"{session.id}\n{ctx.invocation_id}\n{self._call.id}"
         self._caller = Caller(ctx.app_name, ctx.user_id, session_id or session.id, key)
-        self._answer: tuple[ToolConfirmation, dict[str, Any]] | None = None
-        self._is_read = False
         self.note: dict[str, Any] = {}
         self.rule: Rule | None = None
 
     @property
     def _approval(self) -> ToolConfirmation | None:
         """The person's newest answer to this call with these arguments; None without one."""
-        if not self._is_read:
-            self._is_read = True
-            self._answer = find_decision(self._ctx.log, self._call.id or "")
-        if self._answer is None or self._answer[1] != (self._call.args or {}):
-            return None
-        return self._answer[0]
+        return self._asked.answer
 
     @property
-    def hint(self) -> str:
-        """What the person is asked."""
+    def question(self) -> str:
+        """What the policy requires."""
         return _describe("The policy requires approval of", self.rule, self._request)
+
+    def ask(self, context: Context, in_doubt: str) -> dict[str, Any]:
+        """Ask the person, and return the response of the call until there is an answer."""
+        said = (self.question, self._asked.describe_changes(), in_doubt)
+        context.request_confirmation(hint=" ".join(filter(None, said)), payload=self.offer)
+        context.actions.skip_summarization = True
+        return {"error": UNCONFIRMED}
 
     @property
     def offer(self) -> dict[str, Any] | None:
@@ -198,7 +230,10 @@ class _Check:
         self.rule = rule
         approval = self._approval
         if approval is None:
+            if self._asked.is_exhausted:
+                return self._deny(rule, "The arguments change after each approval of")
             self._note("ask", rule)
+            self.note[JUDGED] = self._asked.digest
             return _ASK
         if not approval.confirmed:
             self._note("deny", rule, by="person")
@@ -250,23 +285,42 @@ class _Check:
                     rule, self._caller, self._args, read
                 ):
                     return self._stop_at_limit(rule)
-        counted: list[Rule] = []
         for rule in limits:
             read = self._read_as_tool(rule)
-            taken = await self._ledger.take(rule, self._caller, self._args, read)
+            taken = await self._take(rule, read)
             if taken is False and self._is_allowed_over(rule):
                 self._note("allow", rule, by="person", grant=ONCE)
-                taken = await self._ledger.take(rule, self._caller, self._args, read, force=True)
+                taken = await self._take(rule, read, force=True)
             if taken is False:
-                for other in counted:
-                    await self._ledger.give_back(other, self._caller)
                 return self._stop_at_limit(rule)
-            if taken:
-                counted.append(rule)
         rule = decision.rule or (decision.limits or (None,))[0]
         if not self.note and rule is not None:
             self._note("allow", rule)
         return None
+
+    async def _take(
+        self, rule: Rule, read: Mapping[str, Any], *, force: bool = False
+    ) -> bool | None:
+        return await self._ledger.take(
+            rule, self._caller, self._args, read, force=force, in_doubt=self._in_doubt
+        )
+
+    async def give_back(self, rules: Sequence[Rule], needed: Sequence[Rule] = ()) -> None:
+        """Remove the call's counts, which it does not need now, under some rules with limits.
+
+        Args:
+          rules: the rules that may have counted the call.
+          needed: those that count it; before an edit, there may have been others.
+        """
+        for rule in [one for one in rules if one not in needed]:
+            await self._ledger.give_back(rule, self._caller, in_doubt=self._in_doubt)
+
+    def reject(self, tool: BaseTool, context: Context) -> dict[str, Any] | None:
+        """Return the response to a call that a person rejected when the tool itself asked."""
+        answer = context.tool_confirmation
+        if answer is None or answer.confirmed or not tool.asks_first or self._in_doubt:
+            return None
+        return make_rejection(answer)
 
     def _is_allowed_over(self, rule: Rule) -> bool:
         """Return whether a person has allowed the call to exceed a rule's limit."""

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ... import _clock
 from ...errors import AlreadyExistsError, StaleSessionError, StoreError
@@ -69,8 +69,11 @@ class PolicyLedger:
         read: Mapping[str, Any] = _NONE,
         *,
         force: bool = False,
+        in_doubt: bool = False,
     ) -> bool | None:
         """Count a call, once however often it runs, if the rule's limit allows it.
+
+        A call that was counted before counts from now on, with its present amount.
 
         Args:
           rule: a rule with a limit.
@@ -78,6 +81,8 @@ class PolicyLedger:
           args: its arguments.
           read: arguments as the tool reads them; see `ToolRequest.read`. The larger amount counts.
           force: count it even if it exceeds the limit, for a person has approved it.
+          in_doubt: whether the call may have run with what was counted before: the larger amount
+            counts.
 
         Returns:
           True if it was counted now, None if it had been before, False if it exceeds the limit.
@@ -96,18 +101,17 @@ class PolicyLedger:
             session = await self._open(*place)
             now = _clock.now()
             entries = _read_entries(session)
-            if caller.call_key in entries:
-                return None
             oldest = now - limit.seconds
-            if not force and _is_over(limit, entries, oldest, amount or 0):
+            past = entries.pop(caller.call_key, None)
+            spent = None if past is None else past.find_spent(in_doubt=in_doubt)
+            one = _Count(now, max(amount or 0, spent or 0), spent)
+            if not force and not _has_room(limit, entries, oldest, past, one.amount):
                 return False
             delta: dict[str, Any] = {
-                key: None for key, (stamp, _) in entries.items() if stamp <= oldest
+                key: None for key, entry in entries.items() if entry.stamp <= oldest
             }
-            if await self._write(
-                session, delta | {caller.call_key: [now, write_number(amount or 0)]}
-            ):
-                return True
+            if await self._write(session, delta | {caller.call_key: one.to_json()}):
+                return True if past is None else None
         raise self._make_congestion_error(rule)
 
     async def has_room(
@@ -117,25 +121,37 @@ class PolicyLedger:
         args: Mapping[str, Any],
         read: Mapping[str, Any] = _NONE,
     ) -> bool:
-        """Return whether `take` would count a call, or has counted it; with its arguments."""
+        """Return whether `take` would count a call; with its arguments."""
         limit = rule.limit
         if limit is None:
             return True
         amount = read_amount(limit.sum, args, read)
+        if amount is None:
+            return False
         entries = _read_entries(await self._open(*self._count_place(rule, caller)))
-        if caller.call_key in entries:
-            return True
-        oldest = _clock.now() - limit.seconds
-        return amount is not None and not _is_over(limit, entries, oldest, amount)
+        past = entries.pop(caller.call_key, None)
+        return _has_room(limit, entries, _clock.now() - limit.seconds, past, amount)
 
-    async def give_back(self, rule: Rule, caller: Caller) -> None:
-        """Remove the count of a call that did not run after all."""
+    async def give_back(self, rule: Rule, caller: Caller, *, in_doubt: bool = False) -> None:
+        """Remove the count of a call that does not run after all.
+
+        Args:
+          rule: a rule with a limit.
+          caller: whose call it is.
+          in_doubt: whether the call may have run. What it may have spent stays counted, also if a
+            later call of this says otherwise.
+        """
         place = self._count_place(rule, caller)
         for _ in range(_ATTEMPTS):
-            session = await self._open(*place)
-            if caller.call_key not in session.state:
+            session = await self._load(*place)
+            past = None if session is None else _read_entries(session).get(caller.call_key)
+            if session is None or past is None:
                 return
-            if await self._write(session, {caller.call_key: None}):
+            spent = past.find_spent(in_doubt=in_doubt)
+            if spent is not None and (past.amount, past.spent) == (spent, spent):
+                return
+            left = None if spent is None else _Count(past.stamp, spent, spent).to_json()
+            if await self._write(session, {caller.call_key: left}):
                 return
         raise self._make_congestion_error(rule)
 
@@ -297,13 +313,36 @@ def _write_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _read_entries(session: Session) -> dict[str, tuple[float, Number]]:
-    """Return time and amount of each counted call, by its key."""
-    found: dict[str, tuple[float, Number]] = {}
+class _Count(NamedTuple):
+    """The count of one call.
+
+    Attributes:
+      stamp: when it was counted.
+      amount: what it adds to the sum.
+      spent: the part that a run which a crash cut off may have spent; None if there was none.
+    """
+
+    stamp: float
+    amount: Number
+    spent: Number | None = None
+
+    def find_spent(self, *, in_doubt: bool) -> Number | None:
+        """Return what the call may have spent already; None if it has surely not run."""
+        return self.amount if in_doubt else self.spent
+
+    def to_json(self) -> list[Any]:
+        """Return the count in the form of the store; earlier versions read no third item."""
+        stored = [self.stamp, write_number(self.amount)]
+        return stored if self.spent is None else [*stored, write_number(self.spent)]
+
+
+def _read_entries(session: Session) -> dict[str, _Count]:
+    """Return the count of each counted call, by its key."""
+    found: dict[str, _Count] = {}
     for key, value in session.state.items():
         if isinstance(value, list):
-            stamp, amount = cast("list[Any]", value)
-            found[key] = stamp, read_written(amount)
+            stamp, *numbers = cast("list[Any]", value)
+            found[key] = _Count(stamp, *map(read_written, numbers))
     return found
 
 
@@ -331,13 +370,27 @@ def read_amount(
     return max(amounts, default=None)
 
 
-def _is_over(
-    limit: Limit, entries: Mapping[str, tuple[float, Number]], oldest: float, amount: Number
+def _has_room(
+    limit: Limit,
+    others: Mapping[str, _Count],
+    oldest: float,
+    past: _Count | None,
+    amount: Number,
 ) -> bool:
-    """Return whether one more call with this amount exceeds a limit."""
-    kept = [value for stamp, value in entries.values() if stamp > oldest]
+    """Return whether a limit lets a call with this amount through.
+
+    Args:
+      limit: the limit.
+      others: the counts of other calls.
+      oldest: the begin of the window.
+      past: the earlier count of the call itself, whose room it keeps.
+      amount: the amount.
+    """
+    if past is not None and past.stamp > oldest and amount <= past.amount:
+        return True
+    kept = [entry.amount for entry in others.values() if entry.stamp > oldest]
     is_full = limit.count is not None and len(kept) >= limit.count
-    return is_full or exceeds(limit, [*kept, amount])
+    return not is_full and not exceeds(limit, [*kept, amount])
 
 
 def exceeds(limit: Limit, amounts: Sequence[Number]) -> bool:

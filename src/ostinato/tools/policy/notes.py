@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ...context.invocation import InvocationContext
+from ...events.pending import POLICY as POLICY
 from ...sessions.log.call_requests import find_answered_request
 from ...sessions.log.event_log import EventLog, EventRecord
 
-POLICY = "policy"
-"""Key in the custom metadata of events: what the policy decided on calls, by call id."""
 ONCE = "once"
 """The grant that every approval is: for the single call."""
+JUDGED = "judged"
+"""Field of the note of a question: a hash of the arguments to which an approval is bound."""
 
 
 def record_decision(ctx: InvocationContext, call_id: str | None, note: dict[str, Any]) -> None:
@@ -39,4 +40,5 @@ def find_answered_note(log: EventLog, call_id: str) -> dict[str, Any] | None:
     """Return the note of the policy's question about a call that the user answered last, or None
     if a tool asked it."""
     record = find_answered_request(log, call_id)
-    return None if record is None else read_question_note(record, call_id)
+    note = None if record is None else read_question_note(record, call_id)
+    return note and {key: value for key, value in note.items() if key != JUDGED}

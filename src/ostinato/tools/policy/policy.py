@@ -93,6 +93,15 @@ class Policy(BaseModel):
         found, limits = self._find_table(request).find_rules(request)
         return list({rule.id: rule for rule in (*found, *limits)}.values())
 
+    def find_pointers(self, request: ToolRequest) -> frozenset[str]:
+        """Return the arguments that rules about a call's tool look at, whether they fit or not."""
+        return self._find_table(request).pointers
+
+    def find_limits(self, tool: str) -> list[Rule]:
+        """Return the rules with limits that may have counted a call of a tool, whatever its
+        arguments were."""
+        return [rule for rule in self.rules if rule.limit is not None and fits(rule.tool, tool)]
+
     def _find_table(self, request: ToolRequest) -> RuleTable:
         """Return the rules for an agent's tool, remembered by both names and the source."""
         key = (request.tool, request.agent, request.source)

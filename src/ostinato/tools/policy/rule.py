@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from .conditions import (
+    NEGATIONS,
     Bound,
     Condition,
     as_condition,
@@ -40,6 +42,31 @@ def read_seconds(text: str) -> int:
             "or w, such as 30m"
         )
     return _WORDS[text] if found is None else int(found[1]) * _UNITS[found[2]]
+
+
+def _find_source_fault(pattern: str) -> str:
+    """Return why a pattern of sources can fit none; empty if it may fit one."""
+    kind, colon, rest = pattern.partition(":")
+    known = [one for one in KINDS if compile_pattern(kind)(one)]
+    if not known:
+        return f"there are: {', '.join(KINDS)}"
+    if any(sign in kind for sign in "*?["):
+        return ""  # a star may stand for what follows the colon, too
+    if kind == "function":
+        return "a function has no more to its source; write 'function'" if colon else ""
+    if not rest:
+        return f"write '{kind}:*' for all of this kind"
+    if kind == "openapi" and "/" not in rest and not any(sign in rest for sign in "*?["):
+        return f"write '{pattern}/*' for all operations of the API"
+    inside = rest.partition("/")[2]
+    if kind == "skill" and "/" not in rest and not any(sign in rest for sign in "*?["):
+        return f"write '{pattern}/*' for all scripts of the skill"
+    is_plain = not any(sign in rest for sign in "*?[")
+    if kind == "skill" and is_plain and not inside.startswith("scripts/"):
+        return (
+            f"scripts lie below scripts/; write '{kind}:{rest.partition('/')[0]}/scripts/{inside}'"
+        )
+    return ""
 
 
 def _as_list(value: Any) -> Any:
@@ -160,6 +187,31 @@ class Rule(BaseModel):
             message: str = ...,
         ) -> None: ...
 
+    @field_validator("agent", "tool", "source", "user")
+    @classmethod
+    def _check_ranges(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in value:
+            if "(?!)" in fnmatch.translate(pattern):
+                raise ValueError(
+                    f"{pattern!r} fits nothing: a range such as [a-z] goes from the lower "
+                    "character to the higher one"
+                )
+        return value
+
+    @field_validator("args", "state")
+    @classmethod
+    def _check_below(cls, value: dict[str, Condition]) -> dict[str, Condition]:
+        absent = [pointer for pointer, one in value.items() if one.exists is False]
+        for pointer, one in value.items():
+            above = next((other for other in absent if pointer.startswith(f"{other}/")), None)
+            is_found = one.exists is not False and one.model_fields_set.isdisjoint(NEGATIONS)
+            if above is not None and is_found:
+                raise ValueError(
+                    f"no call meets {above!r} and {pointer!r}: what does not exist has nothing "
+                    "below it; take one of them out"
+                )
+        return value
+
     @field_validator("id")
     @classmethod
     def _check_id(cls, value: str) -> str:
@@ -171,9 +223,9 @@ class Rule(BaseModel):
     @classmethod
     def _check_source(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in value:
-            kind = pattern.removeprefix("!").partition(":")[0]
-            if not any(compile_pattern(kind)(known) for known in KINDS):
-                raise ValueError(f"{pattern!r} fits no source; there are: {', '.join(KINDS)}")
+            fault = _find_source_fault(pattern.removeprefix("!"))
+            if fault:
+                raise ValueError(f"{pattern!r} fits no source: {fault}")
         return value
 
     @field_validator("grants")

@@ -21,6 +21,9 @@ class RuleTable:
 
     Args:
       rules: the rules.
+
+    Attributes:
+      pointers: the arguments that the rules look at, count or bind grants to.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -42,6 +45,7 @@ class RuleTable:
         self._args = _make_indexes(by_args)
         self._state = _make_indexes(by_state)
         self._arg_names = {index.steps[0] for index in self._args}
+        self.pointers = frozenset(one for rule in rules for one in _list_pointers(rule))
 
     def find_rules(self, request: ToolRequest) -> tuple[Sequence[Rule], Sequence[Rule]]:
         """Return the rules that fit a call, and those whose limits it has to keep, in order."""
@@ -80,6 +84,11 @@ class RuleTable:
             found.append(self._rules[lowest.bit_length() - 1])
             bits ^= lowest
         return found
+
+
+def _list_pointers(rule: Rule) -> list[str]:
+    counted = None if rule.limit is None else rule.limit.sum
+    return [*rule.args, *rule.same, *(() if counted is None else (counted,))]
 
 
 def _keep_met(

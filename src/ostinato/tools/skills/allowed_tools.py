@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...skills.prompt import RUN
 from ..policy.conditions import Condition
@@ -24,6 +24,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 _ENTRY = re.compile(r"([^()]+)(?:\((.*)\))?", re.DOTALL)
 _CHAINED = "*[;&|`$<>\n]*"  # signs by which a shell starts further commands or writes files
 _SCRIPTS = {"python": "*.py", "python3": "*.py", "bash": "*.sh", "sh": "*.sh"}
+_ARGUMENTS = ("args", "short_options", "positional_args")  # of a script
 _ANY = (None, "*", ":*")
 
 
@@ -45,7 +46,7 @@ def split_entries(text: str) -> list[str]:
 
 
 def build_policies(
-    entries: Sequence[str],
+    entries: Mapping[str, Sequence[str]],
     always: Sequence[str],
     verdict: Verdict,
     message: str,
@@ -57,15 +58,16 @@ def build_policies(
     be checked, so such an entry allows nothing.
 
     Args:
-      entries: the entries of all active skills that have any.
+      entries: the entries of all active skills that have any, each with the names of its skills. A
+        bounded one allows scripts of these only.
       always: tools that stay allowed, such as those of the skills themselves.
       verdict: the verdict on all other tools.
       message: what the model reads of them.
       run: the name of the tool that runs scripts.
     """
     named: list[str] = [*always]
-    commands: list[str] = []
-    for entry in entries:
+    commands: dict[str, list[str]] = {}
+    for entry, skills in entries.items():
         found = _ENTRY.fullmatch(entry)
         if found is None:
             continue
@@ -74,7 +76,7 @@ def build_policies(
         if bounds in _ANY:
             named += aliases
         elif bounds and not set(aliases).isdisjoint(_SHELL):
-            commands.append(bounds)
+            commands.setdefault(bounds, []).extend(skills)
     shell = [tool for tool in (*_SHELL, run) if tool not in named] if commands else []
     rule = Rule(
         id=RULE,
@@ -89,9 +91,12 @@ def build_policies(
 
 
 def _bound_commands(
-    commands: Sequence[str], shell: Sequence[str], verdict: Verdict, run: str
+    commands: Mapping[str, Sequence[str]], shell: Sequence[str], verdict: Verdict, run: str
 ) -> Policy:
-    """Return the policy that lets shells run some commands only."""
+    """Return the policy that lets shells run some commands only.
+
+    An entry that does not end with a star allows no arguments.
+    """
     rules = [
         Rule(id=f"{RULE}.others", verdict="allow", tool=tuple(f"!{one}" for one in shell)),
         Rule(
@@ -102,14 +107,25 @@ def _bound_commands(
             message="The skill allows single commands only.",
         ),
     ]
-    for number, bounds in enumerate(dict.fromkeys(commands)):
+    for number, (bounds, skills) in enumerate(commands.items()):
+        is_open = bounds.endswith("*")
         plain = bounds.removesuffix("*").removesuffix(":").strip()
-        patterns = (plain, f"{plain} *") if bounds.endswith("*") else (plain,)
+        patterns = (plain, f"{plain} *") if is_open else (plain,)
         for index, pattern in enumerate(patterns):
             fits = Condition(like=pattern)
             rules.append(_allow(f"{number}.{index}", _SHELL, {"/command": fits}))
-        script = _SCRIPTS.get(plain) or plain.removeprefix("./")
-        rules.append(_allow(f"{number}.script", (run,), {"/file_path": Condition(like=script)}))
+        script = plain.removeprefix("./")
+        if plain in _SCRIPTS:
+            if not is_open:
+                continue  # the script would be an argument
+            script = _SCRIPTS[plain]
+        args = {
+            "/file_path": Condition(like=script),
+            "/skill_name": Condition.model_validate({"in": [*dict.fromkeys(skills)]}),
+        }
+        if not is_open:
+            args |= {f"/{name}/0": Condition(exists=False) for name in _ARGUMENTS}
+        rules.append(_allow(f"{number}.script", (run,), args))
     return Policy(rules=tuple(rules), default=verdict)
 
 

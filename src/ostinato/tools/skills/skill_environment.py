@@ -7,7 +7,7 @@ import shlex
 from asyncio import AbstractEventLoop, Lock
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from weakref import WeakKeyDictionary
 
 from ...environment import BaseEnvironment, ExecutionResult
@@ -16,6 +16,9 @@ from ...skills.shebang import PYTHON
 from ...skills.skill_files import normalize_path
 
 _FOLDER = Path("skills")  # in the working directory
+_LINKED = 73  # exit status
+_MOST_COMMANDS = 100
+_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,32 @@ class SkillEnvironment:
         for path in files:
             if normalize_path(path) != path:
                 raise ValueError(f"the path {path!r} leads out of the skill {skill.name!r}.")
+        await self._clear_places(skill, [*files])
         for path, content in files.items():
             await self._environment.write_file(self._locate(skill, path), _encode(content))
         self._written[skill.name] = skill
+
+    async def _clear_places(self, skill: Skill, paths: Sequence[str]) -> None:
+        """Remove what lies where files of a skill go: a link there would lead out of the folder.
+
+        Raises:
+          ValueError: a folder of the skill is a link.
+        """
+        root = PurePosixPath(self.shown_folder)
+        places = [root / skill.name / path for path in paths]
+        folders = {one for place in places for one in place.parents if one.is_relative_to(root)}
+        if self._folder is not None:
+            folders.discard(root)  # the developer's own, which may be a link
+        names = sorted(map(str, folders)), sorted(map(str, places))
+        commands = [f"if [ -L {shlex.quote(one)} ]; then exit {_LINKED}; fi" for one in names[0]]
+        commands += [f"rm -f -- {shlex.quote(one)}" for one in names[1]]
+        for start in range(0, len(commands), _MOST_COMMANDS):
+            text = "\n".join(commands[start : start + _MOST_COMMANDS])
+            found = await self._environment.execute(text, timeout=_TIMEOUT)
+            if found.exit_code == _LINKED:
+                raise ValueError(
+                    f"a folder of the skill {skill.name!r} is a link in the environment; remove it."
+                )
 
     def _locate(self, skill: Skill, path: str) -> Path:
         return Path(self.shown_folder, skill.name, path)

@@ -332,7 +332,7 @@ class SkillToolset(BaseToolset):
             active = await self.catalog.list_active(context, strict=True)
         except RegistryError as error:
             message = f"It is not known what the active skills allow: {error}."
-            return self._make_policies((), (), message)
+            return self._make_policies((), {}, message)
         gone = await self._find_gone(context, names, active)
         if self.catalog.registry is not None or gone:
             return self._build_policies(active, gone)
@@ -368,13 +368,16 @@ class SkillToolset(BaseToolset):
         texts.update(gone)
         if not texts:
             return []
-        entries = [entry for text in texts.values() for entry in split_entries(text)]
+        entries: dict[str, list[str]] = {}
+        for name, text in texts.items():
+            for entry in split_entries(text):
+                entries.setdefault(entry, []).append(name)
         allowed = ", ".join(entries) or "no further tool"
         message = f"the active skills ({', '.join(texts)}) allow only: {allowed}."
         return self._make_policies(active, entries, message)
 
     def _make_policies(
-        self, active: Sequence[Skill], entries: Sequence[str], message: str
+        self, active: Sequence[Skill], entries: Mapping[str, Sequence[str]], message: str
     ) -> list[Policy]:
         """Return the policies; tools of the runtime and those that skills bring stay allowed."""
         own = [name for name in SKILL_TOOLS if name != RUN] + list(_find_additional_names(active))

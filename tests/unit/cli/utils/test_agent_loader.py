@@ -113,6 +113,7 @@ def test_the_folder_of_one_agent_holds_only_that(agents: Path) -> None:
         ("al-dash", ValueError, "rename the agent's folder"),
         ("", ValueError, "Invalid agent name: ''"),
         ("al_imports", ValueError, "imports 'al_not_installed', which is not installed"),
+        ("al_imports", ModuleNotFoundError, "imports 'al_not_installed'"),
         ("al_raises", LookupError, "no shelf"),
     ],
 )

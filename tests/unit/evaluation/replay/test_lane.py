@@ -11,13 +11,16 @@ from ostinato import types
 from ostinato.agents import Agent, BaseAgent, ParallelAgent, RunConfig
 from ostinato.apps import App
 from ostinato.context.budget import Price
+from ostinato.context.readonly import ReadonlyContext
 from ostinato.errors import InputValidationError
 from ostinato.evaluation.replay.call_gate import CallGate, is_read_only, is_steering
 from ostinato.evaluation.replay.comparison import Comparison, compare_runs
 from ostinato.evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, read_recorded
-from ostinato.evaluation.replay.recording import Exchange
+from ostinato.evaluation.replay.recording import Exchange, RecordedSession, call_key
 from ostinato.evaluation.replay.replay_report import describe
 from ostinato.evaluation.replay.selection import Selection, select_exchanges
+from ostinato.events.event import Event
+from ostinato.events.event_actions import EventActions, EventCompaction
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.plugins.base_plugin import BasePlugin
@@ -148,10 +151,10 @@ async def test_the_history_and_the_state_are_those_before_the_message() -> None:
     assert "keep x" in runs[1].answer and "keep y" in runs[3].answer
 
 
-async def test_confirmed_calls_are_confirmed_again_with_the_recorded_answer() -> None:
+async def record_approval(agent: Any, between: Sequence[str] = ()) -> list[Exchange]:
+    """Record a call that is approved after other messages."""
     service = InMemorySessionService()
-    agent = make_agent(confirm=True)
-    await record(service, agent, [["refund A1"]])
+    await record(service, agent, [["refund A1", *between]])
     session = await service.get_session(app_name=APP, user_id="ann", session_id="s0")
     assert session is not None
     asked = next(
@@ -169,7 +172,11 @@ async def test_confirmed_calls_are_confirmed_again_with_the_recorded_answer() ->
     content = types.Content(role="user", parts=[answer])
     async for _ in runner.run_async(user_id="ann", session_id="s0", new_message=content):
         pass
-    exchanges = (await select_exchanges(service, Selection())).exchanges
+    return (await select_exchanges(service, Selection())).exchanges
+
+
+async def test_confirmed_calls_are_confirmed_again_with_the_recorded_answer() -> None:
+    exchanges = await record_approval(make_agent(confirm=True))
     assert [len(one.messages) for one in exchanges] == [2]
 
     effects = Effects()
@@ -443,3 +450,64 @@ async def test_a_long_running_call_gets_the_recorded_answer_of_the_user() -> Non
     runs, found = await replay(exchanges, agent)
     assert (found[0].outcome, runs[0].answer) == ("same", "The boss says yes.")
     assert started == ["asked"]
+
+
+def test_equal_numbers_of_json_make_equal_calls() -> None:
+    assert call_key("pay", {"a": 5, "b": [{"c": 2}]}) == call_key(
+        "pay", {"a": 5.0, "b": [{"c": 2.0}]}
+    )
+    assert call_key("pay", {"a": 5}) != call_key("pay", {"a": 5.5})
+    assert call_key("pay", {"a": 1}) != call_key("pay", {"a": True})
+
+
+async def test_turns_between_a_question_and_its_answer_are_part_of_the_history() -> None:
+    def instruct(context: ReadonlyContext) -> str:
+        texts = [
+            part.text
+            for event in context.session.events
+            for part in (event.content.parts if event.content else None) or ()
+            if part.text
+        ]
+        return " | ".join(texts)
+
+    def answer(request: LlmRequest) -> Any:
+        found = serve(request)
+        return f"{found} {request.config.system_instruction}" if isinstance(found, str) else found
+
+    agent = make_agent(answer, confirm=True, instruction=instruct)
+    exchanges = await record_approval(agent, ["hello", "find A2"])
+    assert [len(one.messages) for one in exchanges] == [2, 1, 1]
+    effects = Effects()
+    changed = make_agent(answer, effects, confirm=True, instruction=instruct)
+    runs, found = await replay(exchanges, changed)
+    assert "| hello | You said hello." in runs[0].answer and "| find A2 |" in runs[0].answer
+    assert [one.outcome for one in found] == ["same"] * 3
+    assert effects.refunds == []
+
+
+def test_times_between_two_messages_follow_those_of_the_replay() -> None:
+    def make(time: float, author: str = "clerk", covers: float | None = None) -> Event:
+        compaction = None
+        if covers is not None:
+            content = types.Content(role="model", parts=[types.Part(text="all")])
+            compaction = EventCompaction(
+                start_timestamp=1.0, end_timestamp=covers, compacted_content=content
+            )
+        return Event(author=author, timestamp=time, actions=EventActions(compaction=compaction))
+
+    asked, call_of, other, summary, approved = (
+        make(2.0, "user"),
+        make(3.0),
+        make(4.0, "user"),
+        make(5.0, "user", covers=3.5),
+        make(6.0, "user"),
+    )
+    old = make(1.0, "user")
+    session = RecordedSession(APP, "u", "s", {}, [old, asked, call_of, other, summary, approved])
+    exchange = Exchange(session, 1, 1, [asked, approved], [call_of])
+    moved, told = exchange.list_between(1, [make(102.0, "user"), make(103.0)])
+    assert 103.0 < moved.timestamp < told.timestamp < 103.1
+    assert told.actions.compaction is not None
+    covered = told.actions.compaction
+    assert (covered.start_timestamp, covered.end_timestamp) == (1.0, 103.0)
+    assert other.timestamp == 4.0

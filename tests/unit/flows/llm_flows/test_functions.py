@@ -190,7 +190,9 @@ async def test_the_error_hooks_are_handed_the_unknown_tool_its_arguments_and_the
     assert arguments["tool"].description == "A tool that does not exist."
     assert arguments["tool_args" if where == "plugin" else "args"] == {"x": 2}
     assert arguments["tool_context"].function_call_id == "a"
-    assert str(arguments["error"]) == "Agent 'clerk' has no tool 'mul'; its tools are: add."
+    assert str(arguments["error"]) == (
+        "Tool 'mul' not found. Agent 'clerk' has no tool of that name; its tools are: add."
+    )
     assert ctx.run_state.mistakes == {}
 
 

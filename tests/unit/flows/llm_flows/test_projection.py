@@ -12,10 +12,11 @@ from ostinato.agents import LlmAgent, RunConfig
 from ostinato.context.invocation import InvocationContext
 from ostinato.events import Event, EventActions, EventCompaction
 from ostinato.flows.llm_flows import contents
-from ostinato.flows.llm_flows.history import arrangement
+from ostinato.flows.llm_flows.history import arrangement, visibility
 from ostinato.flows.llm_flows.history import projection as _history
 from ostinato.flows.llm_flows.history.arrangement import PENDING, ContentEntry
-from ostinato.flows.llm_flows.history.projection import Projection, View
+from ostinato.flows.llm_flows.history.projection import Projection
+from ostinato.flows.llm_flows.history.visibility import View
 from ostinato.models.llm_request import LlmRequest
 from ostinato.plugins import PluginManager
 from ostinato.sessions import InMemorySessionService, Session
@@ -331,10 +332,10 @@ def test_what_no_rewind_hides_is_read_newest_first_and_only_from_the_start() -> 
 
 @pytest.mark.spec(103)
 def test_a_branch_sees_itself_and_what_is_above_it() -> None:
-    assert _history.belongs_to_branch("a.b", "a") and _history.belongs_to_branch("a", "a")
-    assert not _history.belongs_to_branch("ab", "a")
-    assert not _history.belongs_to_branch("a", "a.b")
-    assert _history.belongs_to_branch("", "a") and _history.belongs_to_branch("a", "")
+    assert visibility.belongs_to_branch("a.b", "a") and visibility.belongs_to_branch("a", "a")
+    assert not visibility.belongs_to_branch("ab", "a")
+    assert not visibility.belongs_to_branch("a", "a.b")
+    assert visibility.belongs_to_branch("", "a") and visibility.belongs_to_branch("a", "")
 
 
 # Summaries
@@ -432,19 +433,19 @@ def test_transcriptions_become_contents_of_their_speaker() -> None:
 def test_a_quote_leaves_out_thoughts_and_blank_text_and_keeps_what_is_no_text() -> None:
     blob = types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png"))
     thought = types.Part(text="hm", thought=True)
-    quoted = _history.quote_other_agent(content("model", thought, "  ", blob, "Hi"), "other")
+    quoted = visibility.quote_other_agent(content("model", thought, "  ", blob, "Hi"), "other")
     assert quoted == content("user", "For context:", blob, "[other] said: Hi")
-    assert _history.quote_other_agent(content("model", thought, " "), "other") is None
-    assert _history.quote_other_agent(types.Content(role="model"), "other") is None
+    assert visibility.quote_other_agent(content("model", thought, " "), "other") is None
+    assert visibility.quote_other_agent(types.Content(role="model"), "other") is None
 
 
 @pytest.mark.spec(111)
 def test_only_ids_made_here_are_stripped() -> None:
     given = content("model", "Hi", fc("adk-1"), fc("own"), fc("not-adk-1"), fr("adk-2"), fc(None))
-    _history.strip_client_ids(given)
+    visibility.strip_client_ids(given)
     holders = [p.function_call or p.function_response for p in given.parts or ()]
     assert [h.id for h in holders if h is not None] == [None, "own", "not-adk-1", None, None]
-    _history.strip_client_ids(types.Content(role="user"))
+    visibility.strip_client_ids(types.Content(role="user"))
 
 
 # Pairing
@@ -498,8 +499,9 @@ def test_answers_to_two_groups_in_one_content_are_parted() -> None:
         content("user", fr("a", n=1)),
         two.content,
         content("user", fr("b", n=2)),
+        content("user", "aside"),
     ]
-    assert [e.responses for e in found] == [set(), {"a"}, set(), {"b"}]
+    assert [e.responses for e in found] == [set(), {"a"}, set(), {"b"}, set()]
 
 
 @pytest.mark.spec(110)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import os
 import pickle
 from pathlib import Path
@@ -120,8 +121,9 @@ def test_a_loop_that_ends_closes_its_connections() -> None:
 
     if not os.path.exists("/proc/self/fd"):
         pytest.skip("counts descriptors in /proc")
+    gc.collect()  # what other tests left is not closed between two counts
     counts = [asyncio.run(use()) for _ in range(5)]
-    assert counts[-1] == counts[0]
+    assert counts[-1] <= counts[0]
 
 
 def test_exhausted_descriptors_are_named() -> None:

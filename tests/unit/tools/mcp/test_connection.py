@@ -54,6 +54,17 @@ async def test_call_and_close_leaves_no_process(tmp_path: Path):
     assert await is_gone(pid)
 
 
+@pytest.mark.long
+async def test_close_ends_the_helpers_of_a_server(tmp_path: Path):
+    file = tmp_path / "pid"
+    manager = MCPSessionManager(raw_server(f"helper={file}"))
+    await manager.create_session()
+    helper = int(file.read_text())
+    assert read_state(helper) != "Z"
+    await manager.close()
+    assert await is_gone(helper)
+
+
 async def test_one_process_for_all_concurrent_users(tmp_path: Path):
     file = tmp_path / "pid"
     manager = MCPSessionManager(raw_server(f"pid={file}"))

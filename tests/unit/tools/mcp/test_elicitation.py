@@ -24,6 +24,7 @@ from ostinato.testing import Conversation, ScriptedModel, call, trace
 from ostinato.tools import request_input
 from ostinato.tools.mcp.elicitation import ask_to_visit, find_question_fault, read_answer
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
+from ostinato.workflow import START, Workflow
 from tests.unit.tools.contexts import make_context
 
 FORM = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
@@ -495,7 +496,7 @@ async def test_answer_while_the_server_is_down_leaves_the_question_open(tmp_path
     message = answer_size(asked, {"size": 5})
     shop.is_down = True
     async with open_shop(shop, tmp_path / "s.db", "Never.") as runner:
-        with pytest.raises(InvalidAnswerError, match=r"no longer has the tool 'order'.*stays open"):
+        with pytest.raises(InvalidAnswerError, match=r"shop cannot be reached.*stays open.*later"):
             await anext(runner.run_async(**WHO, new_message=message))
     service = SqliteSessionService(tmp_path / "s.db")
     page = await service.open_requests("x", "u")
@@ -532,3 +533,54 @@ async def test_server_that_goes_after_the_answer_was_accepted_gets_it_later(tmp_
         run = runner.run_async(**WHO, invocation_id=asked.invocation_id)
         assert trace([e async for e in run])[-1] == "root: Ordered."
     assert shop.ordered == [("state-1", "accept", {"size": 5})]
+
+
+async def talk_to_node(shop: Shop, **options: Any) -> Conversation:
+    (tool,) = await shop.toolset(**options).get_tools()
+
+    def begin(node_input: str) -> dict[str, Any]:
+        return {"amount": 5}
+
+    def end(node_input: Any) -> str:
+        return str(node_input["content"][0]["text"])
+
+    return Conversation(Workflow(name="flow", edges=[(START, begin, tool, end)]))
+
+
+@pytest.mark.parametrize("confirms", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "arrives"),
+    [({"size": 42}, ("accept", {"size": 42})), ({"action": "decline"}, ("decline", None))],
+)
+async def test_question_of_a_node_is_answered_as_in_an_agent(
+    confirms: bool, answer: Any, arrives: Any
+):
+    shop = Shop()
+    talk = await talk_to_node(shop, require_confirmation=confirms)
+    events = await talk.say("Order")
+    if confirms:
+        (waiting,) = talk.pending()
+        assert waiting.args is not None and waiting.args["response_schema"] == {"type": "boolean"}
+        events = await talk.answer(waiting, {"result": True})
+    (waiting,) = talk.pending()
+    assert waiting.name == "adk_request_input" and waiting.args is not None
+    assert waiting.args["message"] == "Which size?"
+    assert waiting.args["response_schema"] == {**FORM, "additionalProperties": False}
+    assert waiting.args["payload"] == {"tool": "order", "args": {"amount": 5}}
+    for unfit in ({"size": "large"}, {"confirmed": True, "payload": {"size": 1}}, {"result": True}):
+        with pytest.raises(InvalidAnswerError):
+            await talk.answer(waiting, unfit)
+    events = await talk.answer(waiting, answer)
+    assert shop.ordered == [("state-1", *arrives)] and talk.pending() == []
+    assert [event.output for event in events if event.output][-1] == f"{arrives[0]} {arrives[1]}"
+
+
+async def test_node_asks_to_visit_an_address():
+    shop = Shop(url="https://shop.example/login")
+    talk = await talk_to_node(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    assert waiting.args is not None and "https://shop.example/login" in waiting.args["message"]
+    assert waiting.args["payload"]["urls"] == ["https://shop.example/login"]
+    await talk.answer(waiting, {"result": True})
+    assert shop.ordered == [("state-1", "accept", None)]

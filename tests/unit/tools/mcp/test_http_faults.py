@@ -107,13 +107,17 @@ async def test_answer_that_is_too_long(
 
 
 CUT = rb'{"content": [{"type": "text", "text": "a\ud83db \ud83d\ude00"}]}'
+LATIN = b'{"content": [{"type": "text", "text": "a\xe9b \xf0\x9f\x98\x80"}]}'
 
 
 @pytest.mark.parametrize("kind", [JSON, EVENTS])
 @pytest.mark.parametrize("is_packed", [False, True])
-async def test_half_of_a_character_is_replaced(kind: str, is_packed: bool, server: RawHttpServer):
+@pytest.mark.parametrize("result", [CUT, LATIN], ids=["half", "no UTF-8"])
+async def test_broken_character_is_replaced(
+    kind: str, is_packed: bool, result: bytes, server: RawHttpServer
+):
     def answer(path: str, number: Any) -> bytes:
-        body = b'{"jsonrpc": "2.0", "id": %d, "result": %s}' % (number, CUT)
+        body = b'{"jsonrpc": "2.0", "id": %d, "result": %s}' % (number, result)
         body = body if kind == JSON else b"event: message\ndata: %s\n\n" % body
         head = [kind, "content-encoding: gzip"] if is_packed else [kind]
         body = gzip.compress(body) if is_packed else body
@@ -121,6 +125,22 @@ async def test_half_of_a_character_is_replaced(kind: str, is_packed: bool, serve
 
     server.answers["tools/call"] = answer
     assert (await call_pay(server))["content"][0]["text"] == "a\ufffdb \U0001f600"
+
+
+@pytest.mark.parametrize("kind", [JSON, EVENTS])
+@pytest.mark.parametrize("content", [{"result": {"content": []}}, {"error": {"code": 1}}])
+async def test_answer_to_another_request_ends_the_call(
+    kind: str, content: dict[str, Any], server: RawHttpServer
+):
+    def answer(path: str, number: Any) -> bytes:
+        body = json.dumps({"jsonrpc": "2.0", "id": number + 1_000, **content}).encode()
+        body = body if kind == JSON else b"event: message\r\ndata: %s\r\n\r\n" % body
+        return write_head(200, kind, length=len(body)) + body
+
+    server.answers["tools/call"] = answer
+    error = (await call_pay(server))["error"]
+    assert UNKNOWN in error
+    assert ("another request's id" if kind == JSON else "SSE stream ended") in error
 
 
 @pytest.mark.parametrize("status", [200, 400, 408, 409, 429, 500])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import types as mcp_types
+from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import Context as ServerContext
 from mcp.server.mcpserver import MCPServer
 from opentelemetry.sdk.trace import TracerProvider
@@ -312,3 +313,22 @@ async def test_trace_context_travels_in_the_meta():
         result = await run_tool(McpToolset(connection_params=raw_server()), "echo")
     meta = json.loads(result["content"][0]["text"])["meta"]
     assert meta["traceparent"].split("-")[1] == f"{span.get_span_context().trace_id:032x}"
+
+
+@pytest.mark.parametrize("kind", ["task", "complete"])
+async def test_a_result_of_an_unknown_kind_is_no_success(kind: str):
+    async def list_tools(context: Any, params: Any) -> Any:
+        tool = mcp_types.Tool(name="act", input_schema={"type": "object"})
+        return mcp_types.ListToolsResult(tools=[tool])
+
+    async def act(context: Any, params: Any) -> Any:
+        return mcp_types.CallToolResult(content=[], result_type=kind)
+
+    server: Any = Server("shop", on_list_tools=list_tools, on_call_tool=act)
+    toolset = McpToolset(connection_params=InProcessConnectionParams(server=server))
+    answer = await run_tool(toolset, "act")
+    if kind == "task":
+        assert "of the kind 'task', which is not known" in answer["error"]
+        assert "may have taken effect" in answer["error"]
+    else:
+        assert answer == {"content": [], "isError": False}

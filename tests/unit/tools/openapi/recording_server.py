@@ -15,6 +15,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.support.prompt_uvicorn import make_uvicorn_prompt
+
+make_uvicorn_prompt()
+
 
 @dataclass
 class Received:

@@ -87,6 +87,14 @@ def test_odd_paths_and_servers_are_named(paths: Any, reason: str) -> None:
         assert OpenAPIToolset(spec_dict=document, strict=False).tools == []
 
 
+@pytest.mark.parametrize("paths", [{}, [], None])
+def test_a_document_without_operations_is_told(
+    paths: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert OpenAPIToolset(spec_dict=make_document(paths)).tools == []
+    assert "gives no tools" in caplog.text
+
+
 async def test_a_tool_of_no_valid_address_says_so() -> None:
     endpoint = OperationEndpoint(base_url="http://[::1", path="/a", method="get")
     tool = RestApiTool("a", "", endpoint, Operation({"operationId": "a", "responses": {}}))

@@ -23,8 +23,21 @@ DOCUMENT = make_operation(
 )
 
 
+class Gate:
+    """Holds a server's answers back; `asked` is set once a request has come."""
+
+    def __init__(self) -> None:
+        self.asked, self.opened = asyncio.Event(), asyncio.Event()
+
+    async def wait(self) -> None:
+        self.asked.set()
+        await self.opened.wait()
+
+
 @asynccontextmanager
-async def echoing(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+async def echoing(
+    tls: ssl.SSLContext | None = None, gate: Gate | None = None
+) -> AsyncIterator[str]:
     """A server that answers with the query; its address."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,6 +45,8 @@ async def echoing(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 body = b'"%s"' % head.split(b" ")[1].partition(b"?")[2]
+                if gate is not None:
+                    await gate.wait()
                 writer.write(ANSWER % (len(body), body))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -62,6 +77,44 @@ async def test_many_calls_at_once_get_their_own_answers() -> None:
         answers = await asyncio.gather(*[call(toolset, n) for n in range(100)])
         await toolset.close()
     assert answers == [f"n={n}" for n in range(100)]
+
+
+async def test_call_under_way_ends_when_the_toolset_is_closed_and_its_connection_after_it() -> None:
+    gate = Gate()
+    async with echoing(gate=gate) as url:
+        toolset = OpenAPIToolset(
+            spec_dict=DOCUMENT, base_url=url, allow_private_network_access=True
+        )
+        first = asyncio.create_task(call(toolset, 1))
+        await gate.asked.wait()
+        (pool,) = toolset._client._pools._clients.values()  # type: ignore[union-attr]
+        (client,) = pool.clients.values()
+        await toolset.close()
+        assert not client.is_closed
+        second = asyncio.create_task(call(toolset, 2))  # another connection
+        await asyncio.sleep(0)
+        await toolset.close()
+        gate.opened.set()
+        assert [await first, await second] == ["n=1", "n=2"]
+        assert client.is_closed
+        await toolset.close()
+
+
+async def test_cancelled_call_closes_the_connection_of_a_closed_toolset() -> None:
+    gate = Gate()
+    async with echoing(gate=gate) as url:
+        toolset = OpenAPIToolset(
+            spec_dict=DOCUMENT, base_url=url, allow_private_network_access=True
+        )
+        task = asyncio.create_task(call(toolset))
+        await gate.asked.wait()
+        (pool,) = toolset._client._pools._clients.values()  # type: ignore[union-attr]
+        (client,) = pool.clients.values()
+        await toolset.close()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() and client.is_closed
+        gate.opened.set()
 
 
 async def test_a_toolset_can_be_used_after_it_was_closed() -> None:

@@ -231,13 +231,18 @@ async def test_a_parameter_may_be_the_whole_query(server: RecordingServer) -> No
 
 
 async def test_headers_and_cookies(server: RecordingServer) -> None:
-    got = await call(
-        server, "headers", x_point={"x": 1, "y": "z"}, sid="a b", ids=[1, 2], accept="text/css"
-    )
+    got = await call(server, "headers", x_point={"x": 1, "y": "z"}, sid="a b", ids=[1, 2])
     assert got.headers["x-point"] == "x=1,y=z"
     assert got.headers["cookie"] == "sid=a%20b; ids=1,2"
     assert got.headers["accept"] == "*/*"
     assert "(tool: headers)" in got.headers["user-agent"]
+
+
+async def test_an_argument_that_the_operation_has_not_is_refused(server: RecordingServer) -> None:
+    answer = await call(server, "headers", x_point={"x": 1}, accept="text/css", dryRun=True)
+    fault = "has no argument 'accept', 'dryRun'. It takes: ids, raw, sid, x_point."
+    assert fault in answer["error"]
+    assert server.requests == []
 
 
 async def test_a_header_cannot_break_the_request(server: RecordingServer) -> None:
@@ -358,6 +363,29 @@ async def test_multipart_with_files(server: RecordingServer) -> None:
         "files": [b"one", b"\x89PNG\r\n"],
     }
     assert b'filename="cat"\r\nContent-Type: image/png' in got.body
+
+
+async def test_a_content_type_of_a_part_that_breaks_its_head_is_not_sent(
+    server: RecordingServer,
+) -> None:
+    kind = "multipart/form-data"
+    asked = make_body({"type": "object", "properties": {"f": TEXT}}, kind=kind)
+    asked["content"][kind]["encoding"] = {"f": {"contentType": "text/plain\r\nX-Evil: 1"}}
+    document = make_document({"/a": {"post": {"operationId": "a", "requestBody": asked}}})
+    tool = make_toolset(server, spec_dict=document).get_tool("a")
+    assert tool is not None
+    answer = await tool.call(args={"f": "1"}, tool_context=await make_artifact_context())
+    assert "content type of 'f' has a line break" in answer["error"] and not server.requests
+
+
+async def test_an_error_shows_no_value_of_a_header_provider(server: RecordingServer) -> None:
+    server.answers["fixed"] = lambda request: PlainTextResponse(str(request.headers), 400)
+    toolset = make_toolset(server, header_provider=lambda _: {"X-Who": "c4n4ry", "X-Id": "7"})
+    tool = toolset.get_tool("fixed")
+    assert tool is not None
+    answer = await tool.call(args={}, tool_context=await make_artifact_context())
+    assert "x-who" in answer["error"] and "c4n4ry" not in answer["error"]
+    await toolset.close()
 
 
 async def test_json_is_chosen_of_several_media_types(server: RecordingServer) -> None:

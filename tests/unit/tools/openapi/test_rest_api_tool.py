@@ -90,13 +90,23 @@ async def test_an_idempotency_key_is_sent_and_not_asked_of_the_model(
     assert schema["properties"] == {} and schema["required"] == []
     sent: list[str] = []
     for context in (make_context(), make_context(), None, None):
-        await tool.call(args={"idempotency_key": "chosen"}, tool_context=context)
+        argument = "idempotency_key" if place == "header" else "request_id"
+        await tool.call(args={argument: "chosen"}, tool_context=context)
         got = server.take()
         sent.append(got.headers["idempotency-key"] if place == "header" else got.query)
     await toolset.close()
     assert sent[0] == sent[1] and len({*sent}) == 3
     assert not any(word in sent[0] for word in ("user", "app", "call-1", "chosen"))
     assert len(sent[0].removeprefix("requestId=")) == 36
+
+
+def test_a_person_can_edit_only_arguments_that_the_operation_has(server: RecordingServer) -> None:
+    tool = make_toolset(server).get_tool("marked")
+    assert tool is not None
+    assert "no argument 'requestId'. It takes: request_id." in tool.find_argument_fault(
+        {"requestId": "x"}
+    )
+    assert tool.find_argument_fault({}) == ""
 
 
 def ask(name: str) -> FunctionModel:

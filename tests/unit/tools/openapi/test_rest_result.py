@@ -30,7 +30,12 @@ def make_response(body: bytes, kind: str = "application/json", status: int = 200
 async def shape(
     response: RestResponse, context: Any = None, *, max_chars: int = 50, **options: Any
 ) -> Any:
-    shaper = ResultShaper("tool", options.get("fields", ()), max_chars)
+    shaper = ResultShaper(
+        "tool",
+        options.get("fields", ()),
+        max_chars,
+        is_repeatable=options.get("is_repeatable", True),
+    )
     return await shaper.shape(response, options.get("secrets", []), context)
 
 
@@ -41,6 +46,18 @@ async def test_an_error_is_in_the_words_of_google_adk() -> None:
         "with adjustments if applicable. But make sure don't retry more than 3 times. Execution "
         "Error: Status Code: 404, no pet"
     }
+
+
+@pytest.mark.parametrize(
+    ("status", "is_repeatable", "is_told"),
+    [(500, False, True), (502, False, True), (503, False, False), (409, False, False),
+     (500, True, False)],
+)  # fmt: skip
+async def test_an_error_of_a_server_tells_that_a_request_may_have_been_carried_out(
+    status: int, is_repeatable: bool, is_told: bool
+) -> None:
+    answer = await shape(make_response(b"{}", status=status), is_repeatable=is_repeatable)
+    assert ("may have been carried out" in answer["error"]) is is_told
 
 
 async def test_an_error_is_bounded_and_shows_no_secret() -> None:

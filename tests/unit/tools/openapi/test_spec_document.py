@@ -25,6 +25,39 @@ def test_yaml_has_text_as_keys_and_dates() -> None:
 
 
 @pytest.mark.parametrize(
+    "plain",
+    ["on", "off", "yes", "No", "y", "12:30", "1:2:3.5", "010", "0o14", "0x1f", "0b11", "1_000",
+     "+1", ".5", ".inf", "2020-01-02", "=", "1.2.3", "nulls"],
+)  # fmt: skip
+def test_yaml_that_is_text_by_its_version_1_2_stays_text(plain: str) -> None:
+    text = f"openapi: 3.1.0\npaths: {{}}\nx: [{plain}]\ny: {plain}\n"
+    read = read_text(text, "yaml")
+    assert (read["x"], read["y"]) == ([plain], plain)
+
+
+@pytest.mark.parametrize(
+    ("plain", "value"),
+    [("true", True), ("False", False), ("null", None), ("~", None), ("", None), ("0", 0),
+     ("-12", -12), ("1.50", 1.5), ("-0.5", -0.5), ("1e3", 1000.0), ("1.5E-2", 0.015), ("'1'", "1")],
+)  # fmt: skip
+def test_yaml_values_are_those_of_json(plain: str, value: Any) -> None:
+    read = read_text(f"openapi: 3.1.0\npaths: {{}}\nx: {plain}\n", "yaml")
+    assert read["x"] == value and type(read["x"]) is type(value)
+
+
+@pytest.mark.parametrize("key", ["on", "no", "null", "~", "True", "1.10", "010", "12:30", "1e3"])
+def test_yaml_keys_are_what_the_document_says(key: str) -> None:
+    text = f"openapi: 3.1.0\npaths: {{}}\nx: {{{key}: 1}}\n"
+    assert read_text(text, "yaml")["x"] == {key: 1}
+
+
+def test_yaml_merges_and_anchors_of_keys() -> None:
+    text = "openapi: 3.1.0\npaths: {}\nx: &x {on: 1, b: 2}\ny: {<<: *x, b: 3}\nz: {&k 200: *k}\n"
+    read = read_text(text, "yaml")
+    assert read["y"] == {"on": 1, "b": 3} and read["z"] == {"200": 200}
+
+
+@pytest.mark.parametrize(
     ("text", "kind", "why"),
     [
         ("{", "json", "is not valid JSON"),

@@ -381,6 +381,31 @@ def test_collection_of_tabs_is_written_with_tabs() -> None:
     assert media["encoding"]["a"] == {"style": "tabDelimited", "explode": False}
 
 
+@pytest.mark.parametrize(
+    ("place", "collection", "text"),
+    [
+        ("path", "ssv", "x%20y"),
+        ("path", "tsv", "x%09y"),
+        ("path", "pipes", "x%7Cy"),
+        ("path", "csv", "x,y"),
+        ("header", "ssv", "x y"),
+        ("header", "tsv", "x\ty"),
+        ("header", "pipes", "x|y"),
+        ("header", "csv", "x,y"),
+        ("header", "multi", "x,y"),
+    ],
+)
+def test_collection_in_a_path_or_a_header_has_its_own_delimiter(
+    place: str, collection: str, text: str
+) -> None:
+    document = make_swagger(place, collection)
+    if place == "path":
+        document["paths"] = {"/things/{a}": document["paths"]["/things"]}
+    (one,) = parse_one(document).parameters
+    style = ParamStyle("a", place, one.style, one.explode)
+    assert style.write_text(["x", "y"]) == text
+
+
 def test_object_that_is_no_json_is_declared_as_a_text() -> None:
     schema = {"type": "object", "description": "An order.", "properties": {"a": {"type": "string"}}}
     for kind in ("application/xml", "text/xml", "application/x-thrift"):

@@ -156,3 +156,63 @@ async def test_a_ledger_that_always_changes_lets_nothing_pass(two_owners: list[O
 
     with pytest.raises(StoreError, match="did not run"):
         await Busy(two_owners[0].service).take(rule(), caller(1), ARGS)
+
+
+async def test_a_call_that_is_taken_again_counts_with_its_new_amount(
+    two_owners: list[Owner],
+) -> None:
+    first, second = (PolicyLedger(owner.service) for owner in two_owners)
+    budget = rule(count=None, sum="/amount", max=100)
+    assert await first.take(budget, caller(1), {"amount": 10}) is True
+    assert await second.take(budget, caller(2), {"amount": 60}) is True
+    assert not await second.has_room(budget, caller(1), {"amount": 41})
+    assert await second.take(budget, caller(1), {"amount": 41}) is False
+    assert await second.take(budget, caller(1), {"amount": 40}) is None
+    assert await first.take(budget, caller(3), {"amount": 1}) is False
+    assert await first.take(budget, caller(1), {"amount": 5}) is None
+    assert await second.take(budget, caller(3), {"amount": 35}) is True
+
+
+async def test_what_a_call_in_doubt_may_have_spent_stays_counted(two_owners: list[Owner]) -> None:
+    first, second = (PolicyLedger(owner.service) for owner in two_owners)
+    budget = rule(count=None, sum="/amount", max=100)
+    assert await first.take(budget, caller(1), {"amount": 60}) is True
+    assert await second.take(budget, caller(1), {"amount": 5}, in_doubt=True) is None
+    await second.give_back(budget, caller(1))
+    assert await first.take(budget, caller(2), {"amount": 41}) is False
+    assert await first.take(budget, caller(1), {"amount": 70}) is None
+    await first.give_back(budget, caller(1))
+    assert await first.take(budget, caller(2), {"amount": 40}) is True
+    await second.give_back(budget, caller(2), in_doubt=True)
+    await second.give_back(budget, caller(2))
+    assert await first.take(budget, caller(3), {"amount": 1}) is False
+
+
+async def test_a_call_that_waited_longer_than_the_window_needs_room_again(
+    two_owners: list[Owner],
+) -> None:
+    ledger = PolicyLedger(two_owners[0].service)
+    few = rule(count=1, per="10m")
+    clock = FrozenClock(1_000.0)
+    with replace_sources(time=clock):
+        assert await ledger.take(few, caller(1), ARGS) is True
+        clock.advance(601)
+        assert await ledger.take(few, caller(2), ARGS) is True
+        assert await ledger.take(few, caller(1), ARGS) is False
+        clock.advance(601)
+        assert await ledger.take(few, caller(1), ARGS) is True
+        clock.advance(300)
+        assert await ledger.take(few, caller(1), ARGS) is None
+        clock.advance(301)  # it counts from its last run
+        assert await ledger.take(few, caller(3), ARGS) is False
+
+
+async def test_raises_of_one_amount_at_once_stay_within_the_limit(two_owners: list[Owner]) -> None:
+    ledgers = [PolicyLedger(owner.service) for owner in two_owners]
+    budget = rule(count=None, sum="/amount", max=100)
+    for number in range(5):
+        assert await ledgers[0].take(budget, caller(number), {"amount": 10}) is True
+    raised = await asyncio.gather(
+        *(ledgers[n % 2].take(budget, caller(n), {"amount": 30}) for n in range(5))
+    )
+    assert raised.count(None) == 2 and raised.count(False) == 3

@@ -167,3 +167,43 @@ def test_a_conflict_with_an_included_file_is_named_in_its_own_file(tmp_path: Pat
     text = "include: [base.yaml]\nrules:\n  - {id: b, verdict: allow, tool: x}\n"
     with pytest.raises(AgentFileError, match=r"policy\.yaml, line 3.*about the same calls"):
         load_policy(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ("source: mcp", "write 'mcp:*'"),
+        ("source: agent", "write 'agent:*'"),
+        ("source: 'function:x'", "write 'function'"),
+        ("source: 'openapi:api'", "write 'openapi:api/*'"),
+        ("source: 'skill:x'", "write 'skill:x/*'"),
+        ("source: 'skill:x/y.sh'", "write 'skill:x/scripts/y.sh'"),
+        ("source: '!mcp'", "write 'mcp:*'"),
+        ("tool: '[z-a]'", "fits nothing"),
+        ("user: ['x', '!a[z-a]*']", "fits nothing"),
+        ("args: {/a: {exists: false}, /a/b: {gt: 5}}", "take one of them out"),
+        ("state: {/a/b: 5, /a: {exists: false}}", "take one of them out"),
+    ],
+)
+def test_what_can_never_fit_is_refused(tmp_path: Path, fields: str, told: str) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(f"version: 1\nrules:\n  - id: a\n    verdict: deny\n    {fields}\n")
+    with pytest.raises(AgentFileError) as caught:
+        load_policy(file)
+    assert told in str(caught.value) and caught.value.line == 5
+    assert (caught.value.field or "").startswith(f"rules[0].{fields.partition(':')[0]}")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *("source: '*'", "source: 'm*'", "source: 'mcp:*'", "source: 'openapi:*'"),
+        *("source: 'openapi:api/get /x'", "source: 'skill:x/scripts/*'", "source: 'skill:x*'"),
+        *("tool: '[a-z]*'", "tool: '[!a]'", "args: {/a: {exists: false}, /ab: {gt: 5}}"),
+        "args: {/a: {exists: false}, /a/b: {not_equals: 5}}",
+    ],
+)
+def test_what_may_fit_is_taken(tmp_path: Path, fields: str) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(f"version: 1\nrules:\n  - id: a\n    verdict: deny\n    {fields}\n")
+    assert load_policy(file).rules

@@ -161,6 +161,7 @@ def name_rules(decision: PolicyDecision) -> tuple[Any, ...]:
     calls=st.lists(st.tuples(DATA, DATA, DATA, DATA), min_size=1, max_size=4),
     user=st.sampled_from(["ann", "bob", ""]),
 )
+@pytest.mark.long
 def test_all_rules_at_once_decide_as_one_by_one(
     drawn: list[dict[str, Any]], calls: list[tuple[Any, Any, Any, Any]], user: str
 ) -> None:

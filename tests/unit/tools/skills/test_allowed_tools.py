@@ -198,7 +198,10 @@ def test_entries_are_split(text: str, entries: list[str]) -> None:
 
 
 def verdict(text: str, tool: str, **args: Any) -> str:
-    policies = build_policies(split_entries(text), ["load_skill"], "deny", "no")
+    entries = {entry: ["s"] for entry in split_entries(text)}
+    policies = build_policies(entries, ["load_skill"], "deny", "no")
+    if "file_path" in args:
+        args = {"skill_name": "s", **args}
     return join_decisions([one.decide(ToolRequest(tool, args)) for one in policies]).verdict
 
 
@@ -229,6 +232,22 @@ def verdict(text: str, tool: str, **args: Any) -> str:
         ("Bash(python3:*)", "run_skill_script", {"file_path": "x.py"}, "allow"),
         ("Bash(python3:*)", "run_skill_script", {"file_path": "x.sh"}, "deny"),
         ("Bash(./scripts/x.sh:*)", "run_skill_script", {"file_path": "scripts/x.sh"}, "allow"),
+        ("Bash(python)", "run_skill_script", {"file_path": "x.py"}, "deny"),
+        ("Bash(a.sh)", "run_skill_script", {"file_path": "a.sh"}, "allow"),
+        ("Bash(a.sh)", "run_skill_script", {"file_path": "a.sh", "args": []}, "allow"),
+        ("Bash(a.sh)", "run_skill_script", {"file_path": "a.sh", "args": ["-x"]}, "deny"),
+        ("Bash(a.sh)", "run_skill_script", {"file_path": "a.sh", "args": {"x": 1}}, "deny"),
+        ("Bash(a.sh)", "run_skill_script", {"file_path": "a.sh", "args": "-x"}, "deny"),
+        ("Bash(a.sh)", "run_skill_script", {"file_path": "a.sh", "positional_args": [1]}, "deny"),
+        (
+            "Bash(a.sh)",
+            "run_skill_script",
+            {"file_path": "a.sh", "short_options": {"x": 1}},
+            "deny",
+        ),
+        ("Bash(a.sh:*)", "run_skill_script", {"file_path": "a.sh", "args": ["-x"]}, "allow"),
+        ("Bash(a.sh:*)", "run_skill_script", {"skill_name": "t", "file_path": "a.sh"}, "deny"),
+        ("Bash(python:*)", "run_skill_script", {"skill_name": "t", "file_path": "x.py"}, "deny"),
         ("WebFetch(domain:a.test)", "load_web_page", {"url": "http://a.test"}, "deny"),
         ("mcp__docs__*", "mcp__docs__find", {}, "allow"),
         ("!x", "x", {}, "deny"),

@@ -239,6 +239,8 @@ class CountingEnvironment(BaseEnvironment):
         self.world = world
 
     async def execute(self, command: str, **settings: Any) -> ExecutionResult:
+        if "KEY=" not in command:
+            return ExecutionResult()  # it makes room for the files
         self.world.effects["script"] += 1
         self.world.names[command.partition("KEY=")[2].partition(" ")[0]] = "script"
         return ExecutionResult(stdout="ran")

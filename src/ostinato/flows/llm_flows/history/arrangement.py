@@ -10,7 +10,8 @@ PENDING = {
     "status": "pending",
     "message": "This tool call has no result yet. Do not repeat it unless the user asks for it.",
 }
-"""Interim response, in requests only, to a call that waits: for a person or a longer work."""
+"""Interim response to a call that waits for a person or a longer work. It is in requests only, but
+for an approved call whose tool has returned nothing, which has a response that asks for leave."""
 
 NO_IDS: frozenset[str | None] = frozenset()
 
@@ -41,14 +42,27 @@ class ContentEntry:
 
 
 class BesideEntry(ContentEntry):
-    """What the user's message holds beside answers to requests of the runtime."""
+    """A part of a user's message that is not shown as a whole; nothing is dropped around it."""
+
+    __slots__ = ()
+
+
+class SharedEntry(ContentEntry):
+    """A user's message for several agents; each sees its words beside a result of its own only."""
 
     __slots__ = ()
 
 
 def arrange_entries(entries: list[ContentEntry]) -> list[ContentEntry]:
-    """Put every function response directly after its call (Spec 2 §4.1 step 6)."""
-    return place_responses(place_latest_response(entries))
+    """Put every function response directly after its call (Spec 2 §4.1 step 6).
+
+    The responses to earlier calls are moved first, because those between the call of the latest
+    response and that response are dropped.
+    """
+    latest = place_latest_response(entries)
+    if latest is not entries:
+        latest = place_latest_response([*place_responses(entries[:-1]), entries[-1]])
+    return place_responses(latest)
 
 
 def place_latest_response(entries: list[ContentEntry]) -> list[ContentEntry]:
@@ -75,24 +89,43 @@ def place_responses(entries: list[ContentEntry]) -> list[ContentEntry]:
     """Put the latest response of each call after it; drop responses without a call.
 
     A model may reuse an id in a later response, so a response belongs to the newest call before it.
+    What a message holds beside its responses stays in its place, unless the whole message moves.
     """
     asked: dict[str | None, int] = {}
     answers: dict[int, dict[str | None, int]] = {}
+    owners: dict[int, set[int]] = {}
     for index, entry in enumerate(entries):
         for call in entry.responses:
             if call in asked:
                 answers.setdefault(asked[call], {})[call] = index
+                owners.setdefault(index, set()).add(asked[call])
         asked.update(dict.fromkeys(entry.calls, index))
     placed: list[ContentEntry] = []
     for index, entry in enumerate(entries):
         if entry.responses and not entry.calls:
+            at = owners.get(index, set())
+            is_moved = any(
+                index in answers[one].values() and entry.responses <= entries[one].calls
+                for one in at
+            )
+            if not is_moved and (at or not isinstance(entry, SharedEntry)):
+                placed += _keep_words(entry)
             continue
         placed.append(entry)
         given = answers.get(index)
         if given:
             found = [entries[at] for at in sorted(set(given.values()))]
-            placed.append(merge_responses([_keep_responses(e, entry.calls) for e in found]))
+            placed.append(merge_responses([keep_responses(e, entry.calls) for e in found]))
     return placed
+
+
+def _keep_words(entry: ContentEntry) -> list[ContentEntry]:
+    """Return what an entry holds beside its responses, as an entry; empty if that is nothing."""
+    said = [part for part in entry.content.parts or () if part.function_response is None]
+    if not said:
+        return []
+    content = types.Content(role=entry.content.role, parts=said)
+    return [BesideEntry(content, source=_derive_source(entry, ()))]
 
 
 def close_calls(entries: Sequence[ContentEntry], is_nested: bool = False) -> list[types.Content]:
@@ -174,7 +207,7 @@ def _list_calls(entry: ContentEntry) -> list[tuple[str | None, types.FunctionCal
     return [(call_id, call) for (call_id, _), call in zip(record.calls, calls, strict=True)]
 
 
-def _keep_responses(entry: ContentEntry, calls: frozenset[str | None]) -> ContentEntry:
+def keep_responses(entry: ContentEntry, calls: frozenset[str | None]) -> ContentEntry:
     """Return an entry with its responses to `calls` only."""
     if entry.responses <= calls:
         return entry

@@ -6,15 +6,10 @@ changes earlier contents (rewind, compaction, late response, transcription) rebu
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-from pydantic import BaseModel, ConfigDict
+from typing import NamedTuple
 
 from .... import types
-from ....events.event_actions import EventActions, EventCompaction
-from ....events.pending import IMPORTED
-from ....events.request_input import QUESTION_ID, TOOL_QUESTION
-from ....models.llm_request import CLIENT_ID_PREFIX
+from ....events.event_actions import EventCompaction
 from ....sessions.log.event_log import (
     COMPACTION,
     REWIND,
@@ -27,51 +22,26 @@ from .arrangement import (
     NO_IDS,
     BesideEntry,
     ContentEntry,
+    SharedEntry,
     arrange_entries,
     close_calls,
     find_open_end,
+    keep_responses,
+)
+from .mixed_messages import has_parts_to_split, is_addressed, make_message_entries
+from .visibility import (
+    StoredContent,
+    View,
+    is_in_view,
+    is_internal,
+    is_of_other,
+    is_visible_part,
+    list_shown_answers,
+    quote_other_agent,
+    strip_client_ids,
 )
 
-RESERVED_CALLS = frozenset(("adk_request_credential", "adk_request_confirmation", "adk_framework"))
-NO_REQUEST = "ostinato:no_request"
-"""Custom metadata key of a model's response that calls a tool by a reserved name."""
-# The framework makes this call, but a long-running tool has the name, too, and the model needs its
-# answers.
-INPUT_REQUEST = "adk_request_input"
 _FIELDS_SETS: dict[frozenset[str], set[str]] = {}
-
-
-class _StoredContent(BaseModel):
-    """The fields of a stored event that contents are built from."""
-
-    model_config = ConfigDict(extra="ignore", defer_build=True)
-
-    content: types.Content | None = None
-    inputTranscription: dict[str, Any] | None = None
-    outputTranscription: dict[str, Any] | None = None
-    actions: EventActions | None = None
-
-
-class View(NamedTuple):
-    """The agent that sees a conversation, and which part; the key of its projection.
-
-    Attributes:
-      agent_name: the agent; messages of other agents are quoted.
-      branch: its branch.
-      keep_ids: whether client-made ids stay in calls and responses.
-      quote: whether to mark quotes of other agents as untrusted data.
-      scope: isolation scope; events of other scopes are hidden.
-      path: node of a graph, which sees only its own run and the user's answers.
-      is_nested: whether open calls are hidden, because they are those of the containing run.
-    """
-
-    agent_name: str
-    branch: str | None = None
-    keep_ids: bool = False
-    quote: bool = False
-    scope: str | None = None
-    path: str | None = None
-    is_nested: bool = False
 
 
 class Projection:
@@ -88,6 +58,7 @@ class Projection:
         "_asked",
         "_closed_at",
         "_foreign_calls",
+        "_has_summaries",
         "_open",
         "_stale",
         "contents",
@@ -107,6 +78,7 @@ class Projection:
         self._open: tuple[ContentEntry, ...] = ()
         self._closed_at: int | None = None
         self._foreign_calls: set[str | None] | None = None
+        self._has_summaries = False
         self._stale = False
 
     def update(self, log: EventLog) -> list[types.Content]:
@@ -130,13 +102,13 @@ class Projection:
         self._foreign_calls = foreign or None  # most have none
         if entry is None:
             # Inlined: most records that the view does not show hold no answer.
-            return not (
-                record.responses and make_entries_beside_answers(record, self.view, foreign)
-            )
+            return not (record.responses and make_message_entries(record, self.view, foreign))
         if isinstance(entry, _SpokenEntry):
             return False
         if not entry.responses <= self._asked:
             return False
+        if self._has_summaries and not entry.responses and not _are_known(record, foreign):
+            return False  # the quoted result may be that of a covered call
         if self._open:
             if self._closed_at is None and self._open[0].calls <= entry.responses:
                 self._open = ()  # inlined: most calls are answered at once
@@ -171,6 +143,7 @@ class Projection:
         kept, foreign = visible_records(log, self.start), set[str | None]()
         entries = make_entries(kept, self.view, foreign)
         self._foreign_calls = foreign or None
+        self._has_summaries = any(record.kinds & COMPACTION for record in kept)
         arranged = arrange_entries(entries)
         self._open, self._closed_at = find_open_end(arranged), None
         end = len(arranged) - len(self._open)
@@ -180,48 +153,6 @@ class Projection:
         self._asked = arranged[-1].calls if arranged else NO_IDS
         # A late response changes only the request that it ends, so the next one is rebuilt.
         self._stale = bool(entries and entries[-1].responses and arranged != entries)
-
-
-def belongs_to_branch(branch: str | None, event_branch: str | None) -> bool:
-    """Return whether an event of `event_branch` is visible on `branch` (Spec 2 §4.3)."""
-    if not branch or not event_branch:
-        return True
-    return branch == event_branch or branch.startswith(event_branch + ".")
-
-
-def is_visible_part(part: types.Part) -> bool:
-    """Return whether a part counts as content (Spec 2 §4.3)."""
-    if part.function_call is not None or part.function_response is not None:
-        return True
-    if part.thought:
-        return False
-    return bool(
-        part.text
-        or part.inline_data
-        or part.file_data
-        or part.executable_code
-        or part.code_execution_result
-    )
-
-
-def is_internal(record: EventRecord) -> bool:
-    """Return whether a record is one of the runtime's own requests, or the answer to one.
-
-    A call that a model made up under a reserved name is not: the model gets an error for it.
-    """
-    for call, name in record.calls:
-        if name == INPUT_REQUEST and (
-            call not in record.long_running or record.has_metadata(TOOL_QUESTION)
-        ):
-            return True
-        if name in RESERVED_CALLS and not record.has_metadata(NO_REQUEST):
-            return True
-    for call, name in record.responses:
-        if call is not None and call.startswith(QUESTION_ID):
-            return True
-        if name in RESERVED_CALLS:
-            return record.author == "user" or record.has_metadata(IMPORTED)
-    return False
 
 
 class _SpokenEntry(ContentEntry):
@@ -249,13 +180,16 @@ def make_entry(
     record: EventRecord, view: View, foreign_calls: set[str | None]
 ) -> ContentEntry | _SpokenEntry | None:
     """Return a record as an entry, or None if the view does not show it (Spec 2 §4.1)."""
-    if not _is_in_view(record, view):
+    if not is_in_view(record, view):
         return None
     if (record.calls or record.responses) and is_internal(record):
         return None
-    stored = _StoredContent.model_validate_json(record.data)
+    is_answer = record.author == "user" and bool(record.responses)
+    if is_answer and has_parts_to_split(record, view, foreign_calls):
+        return None  # see `make_message_entries`
+    stored = record.read_as(StoredContent)
     content = stored.content
-    other = record.author not in ("user", view.agent_name) and bool(view.agent_name)
+    other = is_of_other(record, view)
     if content is None or not content.role or not any(map(is_visible_part, content.parts or ())):
         return _make_spoken_entry(stored, record.author if other else None)
     # Lists, because each item of a generator is a call.
@@ -267,55 +201,20 @@ def make_entry(
         foreign_calls -= calls  # an imported history may use an id again
     if other or (responses and responses <= foreign_calls):
         quoted = quote_other_agent(content, record.author, view.quote)
-        return None if quoted is None else ContentEntry(quoted, source=record)
+        if quoted is None:
+            return None
+        # A result for another agent may be read first beside a result of the agent's own.
+        return (ContentEntry if other else BesideEntry)(quoted, source=record)
     if not view.keep_ids and (calls or responses):
         strip_client_ids(content)
     _intern_fields_sets(content)
-    return ContentEntry(content, calls, responses, record)
+    kind = SharedEntry if is_answer and not is_addressed(record, view) else ContentEntry
+    return kind(content, calls, responses, record)
 
 
-def _is_in_view(record: EventRecord, view: View) -> bool:
-    """Return whether a record is of the scope, branch and node of a view."""
-    if record.scope != view.scope or not belongs_to_branch(view.branch, record.branch):
-        return False
-    if view.path is None or record.path == view.path:
-        return True
-    return record.author == "user" and bool(record.responses)
-
-
-def make_entries_beside_answers(
-    record: EventRecord, view: View, foreign_calls: set[str | None]
-) -> list[ContentEntry]:
-    """Return the entries of what a message holds beside its answers to requests of the runtime:
-    results of long-running calls, and text and files.
-
-    google-adk hides the whole message; Ostinato hides the answers only.
-    """
-    reserved = {call for call, name in record.responses if name in RESERVED_CALLS}
-    if not reserved or record.author != "user" or record.has_metadata(IMPORTED):
-        return []
-    if not _is_in_view(record, view):
-        return []
-    content = _StoredContent.model_validate_json(record.data).content
-    if content is None or not content.role:
-        return []
-    shown = [part for part in content.parts or () if is_visible_part(part)]
-    results = [p for p in shown if p.function_response and p.function_response.id not in reserved]
-    said = [part for part in shown if part.function_response is None]
-    found: list[ContentEntry] = []
-    if results:
-        ids = tuple(p.function_response.id for p in results if p.function_response)
-        given = types.Content(role=content.role, parts=results)
-        if foreign_calls.issuperset(ids):
-            quoted = quote_other_agent(given, record.author, view.quote)
-            found += [] if quoted is None else [BesideEntry(quoted, source=record)]
-        else:
-            if not view.keep_ids:
-                strip_client_ids(given)
-            found.append(BesideEntry(given, responses=frozenset(ids), source=ids))
-    if said:
-        found.append(BesideEntry(types.Content(role=content.role, parts=said), source=record))
-    return found
+def _are_known(record: EventRecord, foreign_calls: set[str | None]) -> bool:
+    """Return whether a record answers only calls of other agents that the view has shown."""
+    return all(call in foreign_calls for call, _ in record.responses)
 
 
 def _intern_fields_sets(content: types.Content) -> None:
@@ -333,7 +232,7 @@ def _intern_fields_sets(content: types.Content) -> None:
         object.__setattr__(record, "__pydantic_fields_set__", shared)
 
 
-def _make_spoken_entry(stored: _StoredContent, quoted: str | None) -> "_SpokenEntry | None":
+def _make_spoken_entry(stored: StoredContent, quoted: str | None) -> "_SpokenEntry | None":
     speech = (("user", stored.inputTranscription), ("model", stored.outputTranscription))
     for role, transcription in speech:
         if transcription and transcription.get("text"):
@@ -342,65 +241,35 @@ def _make_spoken_entry(stored: _StoredContent, quoted: str | None) -> "_SpokenEn
     return None
 
 
-def strip_client_ids(content: types.Content) -> None:
-    """Remove client-made call ids, which the model never gave (Spec 2 §6.9)."""
-    for part in content.parts or ():
-        holder = part.function_call or part.function_response
-        if holder is not None and holder.id and holder.id.startswith(CLIENT_ID_PREFIX):
-            holder.id = None
-
-
-def quote_other_agent(
-    content: types.Content, author: str, marked: bool = False
-) -> types.Content | None:
-    """Quote another agent's message as user content; None if nothing is left (Spec 2 §4.1)."""
-    parts = [types.Part(text="For context:")]
-    for part in content.parts or ():
-        if part.thought:
-            continue
-        text = None
-        if part.text is not None and part.text.strip():
-            text = f"[{author}] said: {part.text}"
-        elif part.function_call is not None:
-            call = part.function_call
-            text = f"[{author}] called tool `{call.name}` with parameters: {call.args}"
-        elif part.function_response is not None:
-            answer = part.function_response
-            text = f"[{author}] `{answer.name}` tool returned result: {answer.response}"
-        elif part.text is None:
-            parts.append(part)
-        if text is not None:
-            parts.append(types.Part(text=_mark_untrusted(text) if marked else text))
-    return types.Content(role="user", parts=parts) if len(parts) > 1 else None
-
-
-def _mark_untrusted(text: str) -> str:
-    return f"<quoted-agent-output untrusted>\n{text}\n</quoted-agent-output>"
-
-
 def make_entries(
     records: Sequence[EventRecord], view: View, foreign_calls: set[str | None] | None = None
 ) -> list[ContentEntry]:
     """Return records as entries: compaction applied, transcriptions merged, others quoted.
 
-    A summary covers the conversation itself, so isolation scopes do not see it.
+    A summary covers the conversation itself, so isolation scopes do not see it. A covered call
+    whose response came later is shown behind the summary, because the response needs it.
     """
     foreign = set[str | None]() if foreign_calls is None else foreign_calls
     summaries, hidden = find_summaries(records)
+    late = _find_late_answered_calls(records, view, summaries, hidden) if hidden else {}
     entries: list[ContentEntry] = []
     for index, record in enumerate(records):
         entry = None if index in hidden else make_entry(record, view, foreign)
+        if index in hidden and record.calls:  # of an id that is used again, the newest call counts
+            foreign.difference_update(call for call, _ in record.calls)
         if isinstance(entry, _SpokenEntry) and _merge_transcription(entries, entry):
             entry = None
         if entry is not None:
             entries.append(entry)
         elif index not in hidden and record.responses:
-            entries += make_entries_beside_answers(record, view, foreign)
+            entries += make_message_entries(record, view, foreign)
         for summary in summaries.get(index, ()) if view.scope is None else ():
             content = summary.compacted_content.model_copy(deep=True)
             quoted = quote_other_agent(content, "model", view.quote)
             if quoted is not None:
                 entries.append(ContentEntry(quoted, source=record))
+        for call in late.get(index, ()):
+            entries += _make_covered_entries(call, view, foreign)
     shown = [e.to_entry(view) if isinstance(e, _SpokenEntry) else e for e in entries]
     return [entry for entry in shown if entry is not None]
 
@@ -415,6 +284,75 @@ def _merge_transcription(entries: list[ContentEntry], entry: _SpokenEntry) -> bo
     text = "".join(p.text or "" for e in (last, entry) for p in e.content.parts or ())
     last.content = types.Content(role=last.content.role, parts=[types.Part(text=text)])
     return True
+
+
+class _CoveredCall(NamedTuple):
+    """A call that a summary covers and that a response behind the summary needs.
+
+    Attributes:
+      record: the record of the call, and of those that were made with it.
+      answers: covered records that answer some of these calls.
+    """
+
+    record: EventRecord
+    answers: list[EventRecord]
+
+
+def _find_late_answered_calls(
+    records: Sequence[EventRecord],
+    view: View,
+    summaries: dict[int, list[EventCompaction]],
+    hidden: set[int],
+) -> dict[int, list[_CoveredCall]]:
+    """Return the covered calls that a shown record answers, by the index that they follow."""
+    newest: dict[str | None, int] = {}
+    answers: dict[int, dict[int, None]] = {}  # covered answers by their call, in order
+    late: dict[int, int] = {}  # the first shown answer by its call
+    for index, record in enumerate(records):
+        if not (record.calls or record.responses) or not is_in_view(record, view):
+            continue
+        for call in list_shown_answers(record) if record.responses else ():
+            at = newest.get(call)
+            if at is None or at not in hidden:
+                continue
+            if is_of_other(record, view) and not is_of_other(records[at], view):
+                continue  # quoted, so it does not answer the agent's own call
+            if index in hidden:
+                answers.setdefault(at, {})[index] = None
+            else:
+                late.setdefault(at, index)
+        if record.calls and not is_internal(record):
+            newest.update((call, index) for call, _ in record.calls)
+    found: dict[int, list[_CoveredCall]] = {}
+    for at, first in sorted(late.items()):
+        time = records[at].timestamp
+        covering = [i for i, made in summaries.items() if any(_covers(one, time) for one in made)]
+        place = min(max(covering, default=at), first - 1)
+        covered = [records[index] for index in answers.get(at, ())]
+        found.setdefault(max(at, place), []).append(_CoveredCall(records[at], covered))
+    return found
+
+
+def _covers(compaction: EventCompaction, time: float) -> bool:
+    return compaction.start_timestamp <= time <= compaction.end_timestamp
+
+
+def _make_covered_entries(
+    call: _CoveredCall, view: View, foreign_calls: set[str | None]
+) -> list[ContentEntry]:
+    """Return the entries of a covered call, with all calls that were made with it.
+
+    The whole record is shown, as a model's signatures are those of whole contents.
+    """
+    entry = make_entry(call.record, view, foreign_calls)
+    if entry is None or isinstance(entry, _SpokenEntry):
+        return []
+    found = [entry]
+    for record in call.answers if entry.calls else ():
+        answer = make_entry(record, view, foreign_calls)
+        if isinstance(answer, ContentEntry) and answer.responses & entry.calls:
+            found.append(keep_responses(answer, entry.calls))
+    return found
 
 
 def find_summaries(
@@ -446,7 +384,8 @@ def find_summaries(
         position = bisect_right(starts, record.timestamp) - 1
         while position >= 0 and record.timestamp <= kept[position].end_timestamp:
             last_covered[position] = index
-            hidden.add(index)
+            if record.scope is None:  # a scope's agent does not see the summary
+                hidden.add(index)
             position -= 1
     summaries: dict[int, list[EventCompaction]] = {}
     for position, compaction in enumerate(kept):

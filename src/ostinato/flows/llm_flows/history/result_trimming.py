@@ -13,7 +13,7 @@ from ....context.context_policy import ContextPolicy
 from ....context.invocation import InvocationContext
 from ....models.llm_request import LlmRequest
 from ....tools.stored_result import describe_result, find_artifact, make_preview, make_ref
-from .projection import strip_client_ids
+from .visibility import strip_client_ids
 
 _SMALL = 600
 """Characters up to which a result stays, as a note in its place would be no shorter."""

@@ -19,6 +19,8 @@ logger = get_logger(__name__)
 _PARSE_FAILURES = frozenset(
     ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE")
 )
+# The model may answer if it is asked again; any other reason says why it did not.
+_UNEXPLAINED = frozenset(("", "STOP", "FINISH_REASON_UNSPECIFIED"))
 
 
 def generate_responses(
@@ -73,9 +75,16 @@ def _is_empty(response: LlmResponse) -> bool:
     """Return whether a complete response holds no text, no call and no error."""
     if _find_parse_failure(response):
         return True
-    if response.error_code or response.interrupted:
+    if response.error_code or response.interrupted or _find_stop_reason(response):
         return False
     return not has_content(response)
+
+
+def _find_stop_reason(response: LlmResponse) -> str:
+    """Return the finish reason if it explains a missing answer; else an empty string."""
+    reason = response.finish_reason
+    name = str(getattr(reason, "value", reason or ""))
+    return "" if name in _UNEXPLAINED else name
 
 
 def _find_parse_failure(response: LlmResponse | None) -> str:
@@ -133,8 +142,15 @@ def mark_as_empty(ctx: InvocationContext, response: LlmResponse) -> LlmResponse:
 
 
 def require_content(ctx: InvocationContext, response: LlmResponse) -> LlmResponse:
-    """Return a complete response; with an EMPTY_RESPONSE error if it is empty."""
-    return response if is_answer(response) else mark_as_empty(ctx, response)
+    """Return a complete response; with an error if it is empty.
+
+    The error's code is the finish reason, or EMPTY_RESPONSE if that explains nothing.
+    """
+    if is_answer(response):
+        return response
+    marked = mark_as_empty(ctx, response)
+    marked.error_code = _find_stop_reason(response) or marked.error_code
+    return marked
 
 
 def refuse_nul(content: types.Content, model: str | None) -> None:

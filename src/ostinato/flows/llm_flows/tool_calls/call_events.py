@@ -66,6 +66,7 @@ async def execute_calls(
         outcome = relay.result
     else:
         outcome = await work
+    recorded = _take_recorded(ctx, wanted)
     response = outcome.event
     if response is None and outcome.rerun_ids:
         yield _make_rerun_event(ctx, outcome.rerun_ids)
@@ -78,7 +79,7 @@ async def execute_calls(
             _is_asked(ctx, functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME)
             or _is_question_asked(ctx)
         ):
-            shown = _drop_unknown_arguments(call_event, tools)
+            shown = _drop_unknown_arguments(_list_recorded(call_event, recorded), tools)
             confirmation = functions.generate_request_confirmation_event(ctx, shown, response)
             if confirmation is not None:
                 note_asked(response, confirmation)
@@ -100,18 +101,38 @@ def _sends_events(ctx: InvocationContext, tool: BaseTool | None) -> bool:
     return ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
 
 
-def _drop_unknown_arguments(call_event: Event, tools: Mapping[str, BaseTool]) -> Event:
-    """Return the calls without the arguments that their functions do not take.
+def _take_recorded(
+    ctx: InvocationContext, calls: Sequence[types.FunctionCall]
+) -> Mapping[str, types.FunctionCall]:
+    """Return those of the calls that have run which a plugin changed, as the log has them."""
+    edited = ctx.run_state.edited_calls
+    if not edited:
+        return {}
+    ids = [call.id or "" for call in calls]
+    return {call_id: edited.pop(call_id) for call_id in ids if call_id in edited}
+
+
+def _list_recorded(
+    call_event: Event, recorded: Mapping[str, types.FunctionCall]
+) -> Sequence[types.FunctionCall]:
+    """Return the calls of an event as the log has them: these run after an approval."""
+    return [recorded.get(call.id or "", call) for call in call_event.get_function_calls()]
+
+
+def _drop_unknown_arguments(
+    calls: Sequence[types.FunctionCall], tools: Mapping[str, BaseTool]
+) -> Event:
+    """Return an event with the calls, without the arguments that their functions do not take.
 
     A person who confirms a call must see exactly what will run.
     """
     parts: list[types.Part] = []
-    for call in call_event.get_function_calls():
+    for call in calls:
         tool = tools.get(call.name or "")
         if isinstance(tool, FunctionTool) and call.args:
             call = call.model_copy(update={"args": tool.drop_unknown(call.args)})
         parts.append(types.Part(function_call=call))
-    return Event(author=call_event.author, content=types.Content(role="model", parts=parts))
+    return Event(content=types.Content(role="model", parts=parts))
 
 
 def _make_rerun_event(ctx: InvocationContext, call_ids: Sequence[str]) -> Event:

@@ -34,7 +34,7 @@ def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, Bas
     recorded if it is long-running, so that after a crash it does not seem to wait for an answer.
     """
     if event.long_running_tool_ids:
-        ctx.run_state.unstarted_call_ids |= event.long_running_tool_ids
+        ctx.run_state.unstarted_call_ids.update(event.long_running_tool_ids)
     journal = ctx.run_state.journal
     if journal is None:
         return
@@ -60,6 +60,7 @@ def serialize_result(
     rerun_ids: Sequence[str],
     *,
     decision: dict[str, Any] | None = None,
+    has_ended: bool = False,
     with_client_secret: bool = False,
 ) -> str | None:
     """Return a call's response and effects as JSON for its row; None if JSON cannot hold them.
@@ -86,6 +87,8 @@ def serialize_result(
         row["writes"] = {key: delta.times[key] for key in stored.state_delta}
     if decision is not None:
         row["policy"] = decision
+    if has_ended:
+        row["ended"] = True
     return json.dumps(row, separators=(",", ":"))
 
 
@@ -96,7 +99,7 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     that their parallel calls can read them.
     """
     order, journal = ctx.run_state.write_order or WriteOrder(), ctx.run_state.journal
-    rows = [] if journal is None else [journal.row(call.id) for call in calls]
+    rows = [] if journal is None else [journal.earlier_row(call.id) for call in calls]
     deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
     for delta in deltas:
         order.restore(delta.times)
@@ -178,7 +181,7 @@ def load_left_response(
       journal: the journal of that run.
       call, author, branch: as for `load_response_event`.
     """
-    event = load_response_event(journal.row(call[0]), call, author, branch)
+    event = load_response_event(journal.earlier_row(call[0]), call, author, branch)
     if event is not None and isinstance(event.actions.state_delta, OrderedDelta):
         order = WriteOrder()
         _restore_order(order, journal)
@@ -197,7 +200,8 @@ def load_outcome(
         if order is not None and isinstance(delta, OrderedDelta):
             event.actions.state_delta = delta.join(order)
         ctx.run_state.finished_responses[call.id or ""] = event
-    decision = None if past.result is None else json.loads(past.result).get("policy")
-    if decision is not None:
-        record_decision(ctx, call.id, decision)
-    return CallOutcome(event, rerun_ids=read_rerun_ids(past))
+    row: dict[str, Any] = {} if past.result is None else json.loads(past.result)
+    if "policy" in row:
+        record_decision(ctx, call.id, row["policy"])
+    ended = [call.id or ""] if "ended" in row else ()
+    return CallOutcome(event, rerun_ids=read_rerun_ids(past), ended_ids=ended)

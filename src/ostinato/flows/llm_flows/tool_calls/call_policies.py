@@ -10,6 +10,7 @@ from ....context.invocation import InvocationContext
 from ....context.readonly import ReadonlyContext
 from ....tools import policy
 from ....tools.base_toolset import BaseToolset
+from ....tools.function.function_signature import copy_arguments
 
 if TYPE_CHECKING:
     from ....tools.policy.gate import PolicyGate
@@ -52,3 +53,23 @@ async def find_gate(ctx: InvocationContext, toolsets: Sequence[BaseToolset]) -> 
             else:
                 gate = gate.with_policy(one)
     return gate
+
+
+async def check_call(
+    gate: PolicyGate | Any, run: Any, in_doubt: str, refusal: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return the response that a policy gives in place of a tool's result; None to run the tool.
+
+    A callback may have kept the arguments; what it changes from here on reaches neither rules nor
+    tool.
+
+    Args:
+      gate: what `find_gate` has found.
+      run: the call that runs; its arguments are replaced by a copy.
+      in_doubt: what to say of a call that may have taken effect before a crash; else empty.
+      refusal: the response to a call that a person has rejected; None without one.
+    """
+    run.args = copy_arguments(run.args)
+    return await gate.check(
+        run.ctx, run.call, run.tool, run.args, run.context, in_doubt=in_doubt, refusal=refusal
+    )

@@ -5,18 +5,18 @@ Programs for google-adk import these functions from `functions.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .... import auth, types
 from ....auth.redaction import public_config
 from ....context.invocation import InvocationContext
 from ....events.event import Event
-from ....events.request_input import DECLINED, QUESTION_ID, TOOL_QUESTION
+from ....events.request_input import QUESTION_ID, TOOL_QUESTION, read_tool_question
+from ....events.request_input import read_question_answer as read_question_answer
 from .model_calls import generate_client_function_call_id
 
 if TYPE_CHECKING:
     from ....auth.auth_tool import AuthConfig
-    from ....auth.tool_confirmation import ToolConfirmation
 
 REQUEST_EUC_FUNCTION_CALL_NAME = "adk_request_credential"
 REQUEST_INPUT_FUNCTION_CALL_NAME = "adk_request_input"
@@ -92,27 +92,19 @@ def generate_request_confirmation_event(
     return _request_event(invocation_context, calls, None, "model") if calls else None
 
 
-def read_tool_question(confirmation: ToolConfirmation) -> dict[str, Any] | None:
-    """Return the arguments of the request for input that a tool's request stands for, or None.
-
-    A tool that needs more than a yes or no puts what it keeps for the answer into the payload under
-    `TOOL_QUESTION`, and beside it what the user sees: `payload` and `response_schema`.
-    """
-    payload: Any = confirmation.payload
-    if not isinstance(payload, dict) or TOOL_QUESTION not in payload:
-        return None
-    shown = cast("dict[str, Any]", payload)
-    return {
-        "message": confirmation.hint,
-        "payload": shown.get("payload"),
-        "response_schema": shown.get("response_schema"),
-    }
+def asks_for_confirmation(event: Event) -> bool:
+    """Return whether an event asks for tool confirmation; a call in doubt asks once more."""
+    actions = event.actions
+    return bool(actions.requested_tool_confirmations and actions.skip_summarization)
 
 
-def read_question_answer(response: dict[str, Any]) -> ToolConfirmation:
-    """Return the user's answer to a tool's question: its payload is what the user gave."""
-    given: Any = response["result"] if set(response) == {"result"} else response
-    return auth.ToolConfirmation(confirmed=given != DECLINED, payload=given)
+def asks_for_credential(event: Event) -> bool:
+    """Return whether an event asks the user for a credential; the run waits for the answer."""
+    if event.actions.requested_auth_configs:
+        return True
+    return bool(event.long_running_tool_ids) and any(
+        call.name == REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
+    )
 
 
 def _request_event(

@@ -52,6 +52,7 @@ def merge_outcomes(outcomes: Sequence[CallOutcome]) -> CallOutcome:
         merge_parallel_function_response_events(events) if events else None,
         next((o.error for o in outcomes if o.error is not None), None),
         [call_id for o in outcomes for call_id in o.rerun_ids],
+        [call_id for o in outcomes for call_id in o.ended_ids],
     )
 
 

@@ -16,7 +16,7 @@ from ....events.event import Event
 from ....models.invalid_args import INVALID_ARGS_KEY
 from ....models.llm_request import CLIENT_ID_PREFIX
 from ....tools.result_limits import has_nul
-from ..history.projection import RESERVED_CALLS, strip_client_ids
+from ..history.visibility import RESERVED_CALLS, strip_client_ids
 
 AF_FUNCTION_CALL_ID_PREFIX = CLIENT_ID_PREFIX
 _MAX_SHOWN = 500

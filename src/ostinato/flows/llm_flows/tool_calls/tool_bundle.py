@@ -123,9 +123,14 @@ def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:
     return [t for t in tools if type(t) is not FunctionType and isinstance(t, BaseToolset)]
 
 
-def is_request_exposed(ctx: InvocationContext) -> bool:
-    """Return whether foreign code sees the request and might edit its contents."""
-    agent, hooks = ctx.agent, ctx.plugin_manager
+def is_request_exposed(ctx: InvocationContext, agent: Any = None) -> bool:
+    """Return whether foreign code sees the request and might edit it.
+
+    Args:
+      ctx: the run.
+      agent: the agent whose request it is; None for that of the run.
+    """
+    agent, hooks = agent or ctx.agent, ctx.plugin_manager
     if agent.before_model_callback or agent.on_model_error_callback:
         return True
     if hooks.overrides("before_model_callback") or hooks.overrides("on_model_error_callback"):

@@ -9,9 +9,11 @@ from typing import Any, cast
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from .... import types
+from ....context.context import Context
 from ....context.invocation import InvocationContext
-from ....errors import ToolResultError
+from ....errors import StateSchemaError, ToolResultError
 from ....events.event import Event
+from ....sessions.state import check_state
 from ....tools.model_mistake import ModelMistake
 from ....tools.result_limits import MAX_LEVELS, has_nul, is_too_deep, replace_nul
 
@@ -29,19 +31,22 @@ class CallOutcome:
       event: the response event; None if a long-running tool has returned nothing yet.
       error: the exception to raise once `event` is committed.
       rerun_ids: ids of calls whose tools may have run twice.
+      ended_ids: ids of long-running calls that wait for no result: their tools did not begin.
     """
 
-    __slots__ = ("error", "event", "rerun_ids")
+    __slots__ = ("ended_ids", "error", "event", "rerun_ids")
 
     def __init__(
         self,
         event: Event | None,
         error: BaseException | None = None,
         rerun_ids: Sequence[str] = (),
+        ended_ids: Sequence[str] = (),
     ) -> None:
         self.event = event
         self.error = error
         self.rerun_ids = rerun_ids
+        self.ended_ids = ended_ids
 
 
 def make_response_dict(
@@ -143,3 +148,22 @@ def record_result(
         if args == call.args and result == response:
             times = before if then == asked else before + 1
     seen[call.name] = (call.args, response, times, asked)
+
+
+def check_state_writes(context: Context) -> None:
+    """Check the state that a tool wrote; remove keys that do not match the schema.
+
+    Raises:
+      StateSchemaError: a value does not match the schema.
+    """
+    delta: dict[str, Any] = context.actions.state_delta
+    schema: Any = context.state_schema
+    found: StateSchemaError | None = None
+    for key, value in [*delta.items()]:
+        try:
+            check_state(schema, {key: value})
+        except StateSchemaError as error:
+            del delta[key]
+            found = found or error
+    if found is not None:
+        raise found

@@ -27,6 +27,7 @@ async def test_the_input_of_a_response_is_listed(client: AsyncOpenAI) -> None:
     assert [one.content[0].text for one in items] == ["hello"]  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 async def test_a_response_is_deleted_unless_others_follow_it(client: AsyncOpenAI) -> None:
     first = await client.responses.create(model="desk", input="one")
     second = await client.responses.create(model="desk", input="two", previous_response_id=first.id)

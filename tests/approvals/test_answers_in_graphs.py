@@ -1,0 +1,91 @@
+"""The agent of a workflow's node acts on each accepted answer, whatever else it waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ostinato import ModelRetry
+from ostinato.agents import LlmAgent
+from ostinato.apps import App, ResumabilityConfig
+from ostinato.models.llm_request import LlmRequest
+from ostinato.runners import Runner
+from ostinato.testing import FunctionModel, call
+from ostinato.tools import FunctionTool, LongRunningFunctionTool
+from ostinato.workflow import START, Workflow
+from tests.approvals.kit import PLACE, decide, requests
+
+
+class Office:
+    """A graph of an agent that makes two calls, and of another agent.
+
+    Attributes:
+      paid: what the tool was run with.
+      asked: how often the model of each agent was called.
+    """
+
+    def __init__(self, service: Any, second: str, resumable: bool) -> None:
+        self.paid: list[int] = []
+        self.asked = {"clerk": 0, "writer": 0}
+        calls = [call("pay", amount=1), call(second, amount=2)]
+
+        def pay(amount: int) -> str:
+            """Pay."""
+            self.paid.append(amount)
+            return "paid"
+
+        def book(amount: int) -> dict[str, str]:
+            """Book."""
+            return {"status": "booked"}
+
+        def fail(amount: int) -> None:
+            """Fail."""
+            raise ModelRetry("bad")
+
+        def reply(request: LlmRequest) -> Any:
+            self.asked["clerk"] += 1
+            return calls if self.asked["clerk"] == 1 else "Done."
+
+        def write(request: LlmRequest) -> str:
+            self.asked["writer"] += 1
+            return "Written."
+
+        tools = [LongRunningFunctionTool(book), LongRunningFunctionTool(fail)]
+        clerk = LlmAgent(
+            name="clerk",
+            model=FunctionModel(reply),
+            tools=[FunctionTool(pay, require_confirmation=True), *tools],
+        )
+        writer = LlmAgent(name="writer", model=FunctionModel(write))
+        config = ResumabilityConfig(is_resumable=True) if resumable else None
+        graph = Workflow(name="office", edges=[(START, clerk, writer)])
+        app = App(name="desk", root_agent=graph, resumability_config=config)
+        self.runner = Runner(app=app, session_service=service, auto_create_session=True)
+
+    async def say(self, message: Any) -> list[Any]:
+        return [e async for e in self.runner.run_async(**PLACE, new_message=message)]
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "resumable"])
+def resumable(request: Any) -> bool:
+    return request.param
+
+
+@pytest.mark.parametrize("second", ["book", "fail"])
+async def test_an_approval_does_not_wait_for_a_long_running_call(
+    store: Any, resumable: bool, second: str
+) -> None:
+    office = Office(store, second, resumable)
+    (request,) = requests(await office.say("Pay."))
+    await office.say(decide(request))
+    assert office.paid == [1] and office.asked["clerk"] == 2
+
+
+async def test_the_model_waits_for_all_approvals(store: Any, resumable: bool) -> None:
+    office = Office(store, "pay", resumable)
+    one, two = requests(await office.say("Pay."))
+    await office.say(decide(two))
+    assert office.paid == [2] and office.asked == {"clerk": 1, "writer": 0}
+    await office.say(decide(one))
+    assert office.paid == [2, 1] and office.asked == {"clerk": 2, "writer": 1}
