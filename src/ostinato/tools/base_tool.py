@@ -64,6 +64,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       returns_media: whether `split_media` is called for each response.
       has_outside_results: whether others write the results, such as a server. U+FFFD replaces NUL
         in them, which not every store can keep; in a result of the program's own it is an error.
+      sends_events: whether the run of a call yields events: those of an agent.
       reports_progress: whether a call may report its progress in the stream of its run.
       keeps_result: whether the log holds results whole whatever the context policy says, because
         the runtime reads them or the tool bounds them.
@@ -80,6 +81,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
     wants_own_agent: bool = False
     returns_media: ClassVar[bool] = False
     has_outside_results: ClassVar[bool] = False
+    sends_events: ClassVar[bool] = False
     reports_progress: ClassVar[bool] = False
     keeps_result: ClassVar[bool] = False
     defer: bool = False

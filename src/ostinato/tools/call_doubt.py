@@ -20,7 +20,7 @@ from ..sessions.log.call_requests import find_decided_question
 from .base_tool import BaseTool
 
 if TYPE_CHECKING:
-    from ..sessions.store.effect_row import Outcome, Resolution
+    from ..sessions.store.effect_row import Resolution
 
 
 class UnknownOutcome(dict[str, Any]):
@@ -113,14 +113,16 @@ def note_outcome(ctx: InvocationContext, call_id: str | None, given: Any) -> Non
       call_id: the call.
       given: what the tool returned, or the exception that it raised.
     """
-    outcome: Outcome = "failed" if isinstance(given, (BaseException, CallNotRun)) else "done"
-    if isinstance(given, (UnknownOutcome, ToolTimeoutError)):
-        outcome = "unknown"
     journal = ctx.run_state.journal
-    if journal is not None and journal.keeps_effects:
-        note = journal.effect(call_id)
-        if note is not None:
-            note.outcome = outcome
+    if journal is None or not journal.keeps_effects:
+        return
+    note = journal.effect(call_id)
+    if note is None:
+        return
+    if isinstance(given, (UnknownOutcome, ToolTimeoutError)):
+        note.outcome = "unknown"
+    else:
+        note.outcome = "failed" if isinstance(given, (BaseException, CallNotRun)) else "done"
 
 
 def find_policy(tool: BaseTool, context: Context) -> InDoubt:

@@ -31,6 +31,7 @@ class SingleTurnTool(AgentTool):
     """
 
     keeps_result = True
+    sends_events = True
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the agent to its end, or to where it waits for the user.

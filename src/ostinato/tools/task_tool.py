@@ -39,6 +39,7 @@ class TaskTool(BaseTool):
     """
 
     keeps_result = True
+    sends_events = True
     repeatable = True  # what its agent does is on record under the id of the call
 
     def __init__(self, agent: AgentLike) -> None:

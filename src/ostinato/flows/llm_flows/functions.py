@@ -368,9 +368,10 @@ async def _store_outcome(
     That event does not tell when the call wrote state, which counts beside other branches.
     """
     journal, actions = run.ctx.run_state.journal, run.context.actions
-    asks = asks_person(actions)
+    if journal is None:
+        return
     is_timed = run.ctx.run_state.write_order is not None and actions.state_delta
-    if journal is None or (alone and not asks and not is_timed):
+    if alone and not is_timed and not asks_person(actions):
         return
     text = serialize_result(
         response,

@@ -79,12 +79,12 @@ def has_ended_early(tool: BaseTool, context: Context, is_refused: bool, result: 
       is_refused: whether a policy or a person refused the call.
       result: what replaces or is the tool's result.
     """
+    if not tool.is_long_running and context.tool_confirmation is None:
+        return False
     if asks_person(context.actions):
         return False
     if tool.is_long_running:
         return is_refused or isinstance(result, ModelMistake)
-    if context.tool_confirmation is None:
-        return False
     # The call may have been of a long-running tool that the agent no longer has.
     call_id = context.function_call_id or ""
     record = context.get_invocation_context().log.find_call(call_id)

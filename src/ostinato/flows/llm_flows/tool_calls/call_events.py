@@ -19,8 +19,6 @@ from ....events.request_input import TOOL_QUESTION
 from ....sessions.log.resume import RERUN
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import FunctionTool
-from ....tools.single_turn_tool import SingleTurnTool
-from ....tools.task_tool import TaskTool
 from .. import functions
 from ..delegation import set_task_output
 from .call_decisions import note_asked
@@ -94,9 +92,11 @@ async def execute_calls(
 
 def _sends_events(ctx: InvocationContext, tool: BaseTool | None) -> bool:
     """Return whether this run yields events of a tool: an agent's, or progress if it streams."""
-    if isinstance(tool, (SingleTurnTool, TaskTool)) or getattr(tool, "stream", False) is True:
+    if tool is None:
+        return False
+    if tool.sends_events is True or getattr(tool, "stream", False) is True:  # a mock has any name
         return True
-    if tool is None or tool.reports_progress is not True or ctx.run_config is None:
+    if tool.reports_progress is not True or ctx.run_config is None:
         return False
     return ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
 
