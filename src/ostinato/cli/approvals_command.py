@@ -38,7 +38,9 @@ def main(args: argparse.Namespace) -> int:
     sessions = asyncio.run(_read_sessions(args, loaded, given))
     if not given:
         return _list_waiting(args, sessions)
-    place = f"any session of {args.path}" + (f" of the user {args.user!r}" if args.user else "")
+    place = f"the session {args.session!r}" if args.session else f"any session of {args.path}"
+    if args.user:
+        place += f" of the user {args.user!r}"
     return run.main(_as_run(args, _session_of(sessions, given[0], place)))
 
 
@@ -53,13 +55,17 @@ async def _read_sessions(
     store, places = store_of(args.db)
     runner = runner_of(loaded, store, places)
     async with closing_runner(runner, store):
-        found = await _waiting_places(store, runner.app_name, args.user)
+        found = await _waiting_places(store, runner.app_name, args.user, args.session)
         sessions = await _load_sessions(store, found)
         if given and not any(_has_call(session, given[0]) for session in sessions):
             listed = await store.list_sessions(
                 app_name=runner.app_name, user_id=args.user, page_size=_SESSIONS
             )
-            newest = [Place(one.app_name, one.user_id, one.id) for one in listed.sessions]
+            newest = [
+                Place(one.app_name, one.user_id, one.id)
+                for one in listed.sessions
+                if args.session in (None, one.id)
+            ]
             sessions += await _load_sessions(
                 store, [place for place in newest if place not in found]
             )
@@ -76,14 +82,16 @@ def _has_call(session: Session, wanted: str) -> bool:
     return any(is_meant(one.call.id, wanted) for one in pending_calls(session.events))
 
 
-async def _waiting_places(store: Store, app_name: str, user_id: str | None) -> list[Place]:
-    """Return the sessions with open requests, without repeats."""
+async def _waiting_places(
+    store: Store, app_name: str, user_id: str | None, session_id: str | None
+) -> list[Place]:
+    """Return the sessions with open requests, without repeats; of any user and id where None."""
     found: dict[Place, None] = {}
     page = await store.open_requests(app_name, user_id)
     while True:  # until the last page
         found.update(dict.fromkeys(one.place for one in page.requests))
         if page.next is None:
-            return [*found]
+            return [place for place in found if session_id in (None, place.session_id)]
         page = await store.open_requests(app_name, user_id, after=page.next)
 
 
@@ -103,8 +111,11 @@ def _session_of(sessions: list[Session], wanted: str, place: str) -> Session:
     found = [session for session, one in waiting if one.call.id == wanted]
     found = found or [session for session in sessions if _has_call(session, wanted)]
     if len(found) > 1:
+        ids = ", ".join(sorted(label(session.id) for session in found))
         raise CliError(
-            f"{wanted!r} fits calls of more than one session. Give more of the id.", USAGE
+            f"{wanted!r} fits calls of more than one session. Add --session ID, one of: {ids}, or "
+            "give more of the call's id.",
+            USAGE,
         )
     events = [event for session in sessions for event in session.events]
     call = find_call([one for _, one in waiting], wanted, kinds, events, place)
@@ -136,7 +147,7 @@ def _list_waiting(args: argparse.Namespace, sessions: list[Session]) -> int:
             printer.note((f"  {where}", "dim"))
             for line in _detail_lines(one, printer.width):
                 printer.note(*line)
-            command = run.approvals_command(args, session.user_id)
+            command = run.approvals_command(args, session, one)
             for way in run.ways_to_answer(command, one, waiting):
                 printer.note(f"  {way}")
     if not number:

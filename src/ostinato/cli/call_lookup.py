@@ -18,9 +18,8 @@ from .printer import answer_text
 # Less of an id does not show that a person read it: "", "adk-", a variable that is not set.
 _SHORTEST = 12
 # An id that Ostinato made: what all of them begin with, and a UUID, of which eight digits do.
-_OWN_ID = re.compile(
-    rf"(?P<same>(?:{QUESTION_ID})?adk-)[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}"
-)
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_OWN_ID = re.compile(rf"(?P<same>(?:{QUESTION_ID})?adk-){_UUID}")
 _OWN_DIGITS = 8
 
 
@@ -38,6 +37,11 @@ def short_id(one: Pending, others: Iterable[Pending]) -> str:
         if not full[:length].endswith("-") and not any(o.startswith(full[:length]) for o in rest):
             return full[:length]
     return full
+
+
+def is_unique(call_id: str) -> bool:
+    """Return whether an id occurs in one session alone: one with a UUID, unlike a fixed id."""
+    return re.search(_UUID, call_id) is not None
 
 
 def _shortest(call_id: str) -> int:

@@ -263,6 +263,7 @@ def _add_approvals(commands: _Commands) -> None:
     add_policy(approvals)
     add_db(approvals)
     approvals.add_argument("--user", metavar="ID", help="only sessions of this user")
+    approvals.add_argument("--session", metavar="ID", help="only this session")
     _add_answers(approvals)
 
 

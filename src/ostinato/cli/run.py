@@ -30,7 +30,8 @@ from ..hosting.store_address import mask_secrets, parse_store
 from ..hosting.stores import Store, keep_spans
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
-from .call_lookup import find_call, short_id
+from ..sessions.session import Session
+from .call_lookup import find_call, is_unique, short_id
 from .call_view import Line, said_lines, title_of
 from .cli_error import USAGE, CliError
 from .escape import exact_json, reveal
@@ -358,9 +359,12 @@ def _value_to_fill_in(one: Pending) -> str:
     return shlex.quote(exact_json(draft)) if isinstance(draft, dict) and draft else "VALUE"
 
 
-def approvals_command(args: argparse.Namespace, user: str) -> str:
-    """Return the command that answers calls of an agent, whatever their session."""
-    words = ["approvals", args.path, "--user", user, *_policy_words(args)]
+def approvals_command(args: argparse.Namespace, session: Session, one: Pending) -> str:
+    """Return the command that answers a call; it names the session if others may have that id."""
+    words = ["approvals", args.path, "--user", session.user_id]
+    if not is_unique(one.call.id or ""):
+        words += ["--session", session.id]
+    words += _policy_words(args)
     if args.db != default_db():
         words += ["--db", mask_secrets(args.db)]
     return f"{program_command()} {shlex.join(words)}"

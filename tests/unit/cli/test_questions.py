@@ -204,3 +204,31 @@ def test_an_answered_id_never_names_a_longer_one_that_begins_with_it(
     again = ostinato(*command, "--answer", "publish-june", "yes")
     assert again.code == 3, again.out
     assert "Call publish-june was already answered" in again.err
+
+
+def test_calls_of_two_sessions_with_one_id_are_answered_apart(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(ALIKE)
+    for session in ("early", "late"):
+        ostinato("run", "desk", "go", "--session", session)
+    listed = ostinato("approvals", "desk").out
+    commands = [line for line in listed.splitlines() if "--answer" in line]
+    assert sorted("--session early" in line for line in commands) == [False, True]
+    (command,) = (shlex.split(line) for line in commands if "--session early" in line)
+    unclear = ostinato("approvals", "desk", "--answer", "publish-june", "yes")
+    assert unclear.code == 2
+    assert "Add --session ID, one of: early, late" in unclear.err
+    done = ostinato(*command[1:-1], "yes")
+    assert done.code == 0, done.err
+    assert "publish-june-2" in ostinato("approvals", "desk", "--session", "early").out
+    other = ostinato("approvals", "desk", "--session", "late").out
+    assert "--answer publish-june VALUE" in other
+    assert "publish-june-2" not in other
+
+
+def test_no_call_is_listed_of_a_session_that_does_not_exist(ostinato: Ostinato) -> None:
+    ostinato("run", "desk", "number one", "--session", "first")
+    assert "No calls are waiting." in ostinato("approvals", "desk", "--session", "other").out
+    done = ostinato("approvals", "desk", "--session", "other", "--answer", "nonsense", "1")
+    assert "waits for an answer in the session 'other'" in done.err
