@@ -192,7 +192,7 @@ def write_workflow(folder: Path, result: str, recorded: Any) -> Path:
     return file
 
 
-def record_workflow(folder: Path, result: str) -> Any:
+def record_workflow(folder: Path, result: str, approve: bool = True) -> Any:
     file = write_workflow(folder, result, {"events": [event("user", {"text": "go"}, role="user")]})
     assert main(["test", str(folder), "--rebuild"]) == 0
     session = json.loads(file.read_text())
@@ -202,8 +202,10 @@ def record_workflow(folder: Path, result: str) -> Any:
         for part in (one.get("content") or {}).get("parts") or ()
         if "functionCall" in part
     )
-    answer = {"id": asked["id"], "name": asked["name"], "response": {"result": True}}
+    answer = {"id": asked["id"], "name": asked["name"], "response": {"result": approve}}
     session["events"].append(event("user", {"functionResponse": answer}, role="user"))
+    if not approve:
+        session["events"].append(event("flow", errorCode="ToolNotRunError"))
     file.write_text(json.dumps(session))
     assert main(["test", str(folder), "--rebuild"]) == 0
     return json.loads(file.read_text())
@@ -234,3 +236,33 @@ def test_a_changed_output_of_the_last_node_fails(
     write_workflow(tmp_path / "after" / "tested_new", after, session)
     assert main(["test", str(tmp_path / "after")]) == 1
     assert "output" in capsys.readouterr().out
+
+
+def test_a_rejection_that_failed_the_workflow_passes_unchanged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = record_workflow(tmp_path / "tested_no", "'Paid.'", approve=False)
+    assert "a person rejected the call" in session["events"][-1]["errorMessage"]
+    assert main(["test", str(tmp_path)]) == 0, capsys.readouterr()
+
+
+def test_a_turn_that_no_longer_fails_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = record_workflow(tmp_path / "before" / "tested_fails", "1 / 0", approve=False)
+    folder = tmp_path / "after" / "tested_works"
+    write_workflow(folder, "'Paid.'", session)
+    (folder / "agent.py").write_text(
+        (folder / "agent.py").read_text().replace(", require_confirmation=True", "")
+    )
+    assert main(["test", str(tmp_path / "after")]) == 1
+    assert "did not make a call" in capsys.readouterr().out
+
+
+def test_a_failure_that_was_not_recorded_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = record_workflow(tmp_path / "before" / "tested_fine", "'Paid.'")
+    write_workflow(tmp_path / "after" / "tested_worse", "1 / 0", session)
+    assert main(["test", str(tmp_path / "after")]) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 
@@ -145,6 +146,8 @@ def rebuild_session_file(agent: Any, file: Path) -> None:
 async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlugin]) -> Session:
     """Send the recorded messages of the user to an agent; return the session at the end.
 
+    A turn that failed when it was recorded may fail; its last event tells how.
+
     Args:
       agent: the root agent, or an App.
       recorded: the recorded events.
@@ -152,6 +155,7 @@ async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlu
 
     Raises:
       InputValidationError: an answer of the user has no call to go to.
+      Exception: what the agent raised in a turn that did not fail when it was recorded.
     """
     service = InMemorySessionService()
     services: dict[str, Any] = {
@@ -168,7 +172,7 @@ async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlu
         runner = Runner(app_name=name, agent=agent, plugins=plugins, **services)
     session = await service.create_session(app_name=name, user_id=_USER)
     keys, came, used = list_answer_keys(recorded), list[Event](), set[str]()
-    for message in recorded:
+    for number, message in enumerate(recorded):
         if message.author != "user" or message.node_info.path or message.content is None:
             continue
         waiting: dict[str, list[str]] = {}
@@ -181,8 +185,22 @@ async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlu
         answered = [part.function_response for part in content.parts or ()]
         used |= {one.id or "" for one in answered if one is not None}
         stream = runner.run_async(user_id=_USER, session_id=session.id, new_message=content)
-        async with Aclosing(stream) as events:
-            async for event in events:
-                came.append(event)
+        try:
+            async with Aclosing(stream) as events:
+                async for event in events:
+                    came.append(event)
+        except Exception:  # boundary: the agent's code
+            if not _has_failed(recorded[number + 1 :]):
+                raise
     found = await service.get_session(app_name=name, user_id=_USER, session_id=session.id)
     return found or session
+
+
+def _has_failed(recorded: list[Event]) -> bool:
+    """Return whether a turn ended with an error.
+
+    Args:
+      recorded: the events after its message.
+    """
+    turn = [*takewhile(lambda event: event.author != "user", recorded)]
+    return bool(turn) and turn[-1].error_code is not None
