@@ -183,6 +183,13 @@ class InvocationContext(BaseModel):
         return self.resumability_config is not None and self.resumability_config.is_resumable
 
     @property
+    def is_single_turn(self) -> bool:
+        """Whether the agent answers its input alone: in that mode, or as a node without a mode."""
+        if self.agent.mode is not None:
+            return self.agent.mode == "single_turn"
+        return bool(self.node_path) and self.agent.parent_agent is None
+
+    @property
     def app_name(self) -> str:
         """Name of the app."""
         return self.session.app_name

@@ -31,7 +31,9 @@ class _AgentTransferLlmRequestProcessor(RequestEdit):
         if not targets:
             return None
         tool = _transfer_tool(tuple(t.name for t in targets))
-        llm_request.append_instructions([_build_transfer_instructions(tool.name, agent, targets)])
+        if agent.mode != "task" and not invocation_context.is_single_turn:
+            text = _build_transfer_instructions(tool.name, agent, targets)
+            llm_request.append_instructions([text])
         return tool.process_llm_request(
             tool_context=Context(invocation_context), llm_request=llm_request
         )

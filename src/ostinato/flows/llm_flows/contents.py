@@ -74,14 +74,35 @@ def build_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[ty
     scope, path = ctx.isolation_scope, None
     prompts = ctx.run_state.initial_prompts
     prompt = prompts.get(scope or ctx.node_path or "") if prompts else None
+    told = [] if prompt is None else [prompt]
     if prompt is not None and scope is None:  # a node of a graph sees its prompt and its own run
         path, start = ctx.node_path, log.start_of(ctx.invocation_id) or 0
+        if agent.include_contents == "default" and "include_contents" in agent.model_fields_set:
+            view = View(agent.name, ctx.branch, keep_ids, quote, is_nested=ctx.services.is_nested)
+            told = [*_read_past(ctx, view, start), prompt]
     view = View(agent.name, ctx.branch, keep_ids, quote, scope, path, ctx.services.is_nested)
     projection = log.views.get(view)
     if projection is None or projection.start != start:
         projection = log.views[view] = Projection(view, start)
-    seen = projection.update(log)
-    return list(seen) if prompt is None else [prompt, *seen]
+    return [*told, *projection.update(log)]
+
+
+def _read_past(ctx: InvocationContext, view: View, start: int) -> list[types.Content]:
+    """Return what the agent of a node sees of the time before its run; built once for a run.
+
+    Args:
+      ctx: the node's run.
+      view: the agent's view of the whole session.
+      start: index of the first record of the invocation.
+    """
+    log = ctx.log
+    run = (ctx.invocation_id, ctx.node_path)
+    kept = log.views.get(("past", view))
+    if kept is None or kept[0] != run:
+        own = (n for n, one in enumerate(log.records[start:], start) if one.path == ctx.node_path)
+        past = EventLog(log.records[: next(own, len(log.records))])
+        kept = log.views["past", view] = (run, Projection(view).update(past))
+    return kept[1]
 
 
 def _should_keep_ids(agent: Any) -> bool:

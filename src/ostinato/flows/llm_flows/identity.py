@@ -13,8 +13,8 @@ class _IdentityLlmRequestProcessor(RequestEdit):
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
         """Append the identity."""
         agent = invocation_context.agent
-        if agent.mode == "single_turn":
-            return  # it answers a call and has no conversation
+        if invocation_context.is_single_turn:
+            return  # it answers a call or another node, and has no conversation
         text = f'You are an agent. Your internal name is "{agent.name}".'
         if agent.description:
             text += f' The description about you is "{agent.description}".'
