@@ -51,10 +51,14 @@ class InvariantError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What an event says of calls: its invocation, what it rewinds to, and which answers it has."""
+    """What an event says of calls: its invocation, what it rewinds to, and which answers it has.
+
+    A rewind means what was stored then: `pruned` counts the events that were deleted before.
+    """
 
     invocation_id: str
     rewound: str | None
+    pruned: int
     answers: list[tuple[Place, str, bool]] = field(default_factory=list[tuple[Place, str, bool]])
 
 
@@ -158,7 +162,8 @@ class StoreHistory:
 
     def _check_answers(self, place: Place, event: Event) -> None:
         told = self._told.setdefault(place, [])
-        one = _Told(event.invocation_id, event.actions.rewind_before_invocation_id)
+        rewound = event.actions.rewind_before_invocation_id
+        one = _Told(event.invocation_id, rewound, self.pruned[place])
         told.append(one)
         if one.rewound:
             self._take_back(place)
@@ -252,14 +257,15 @@ class StoreHistory:
 
 def _find_visible(told: Sequence[_Told]) -> Iterator[int]:
     """Yield the numbers of what no rewind hides, whatever a host has deleted since."""
-    first: dict[str, int] = {}
+    found: dict[str, list[int]] = {}
     for at, one in enumerate(told):
-        first.setdefault(one.invocation_id, at)
+        found.setdefault(one.invocation_id, []).append(at)
     at = len(told) - 1
     while at >= 0:
-        rewound = told[at].rewound
-        if rewound:
-            at = min(at, first.get(rewound, 0))
+        one = told[at]
+        if one.rewound:
+            own = found.get(one.rewound, ())
+            at = min(at, next((first for first in own if first >= one.pruned), 0))
         else:
             yield at
         at -= 1
