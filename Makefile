@@ -13,6 +13,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 RUN_STAMP := $(VENV)/.run-stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 WORKERS ?= auto
+# Most tests that need servers, browsers or processes of their own wait for these.
+CHECK_WORKERS ?= $(shell expr 2 \* $$(nproc))
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
 KILLS ?= 10000
@@ -59,7 +61,7 @@ check: $(DEV_STAMP) page ## Run every test, those that need services too; nothin
 	$(if $(wildcard $(GOLDEN)),$(check_golden))
 	$(BIN)/python tests/wire/environments.py
 	$(BIN)/python -m tests.fuzz.run --cases 5000 --seed $(SEED)
-	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(CHECK_WORKERS) $(PYTEST_ARGS)
 
 coverage: $(DEV_STAMP) ## Measure the branch coverage of the core by the tests that need no server
 	$(BIN)/python -m coverage erase
