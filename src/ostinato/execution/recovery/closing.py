@@ -45,7 +45,7 @@ from ...sessions.store.durable_store import DurableStore, JournalRow, Place
 from ...sessions.store.keyed_requests import is_keyed
 from ...tools.function_tool import REJECTED
 from ...workflow.rehydrate import make_cut_events
-from ..routing.task_choice import is_task
+from ..routing.task_choice import waits_for_user
 from ..turn import Turn
 from ..turns import TurnGuard
 
@@ -185,7 +185,8 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     """Return a response event for each event of this run that has open calls.
 
     A call of a started long-running tool stays open: its answer comes from outside. So does the
-    call of a task: the next message resumes it.
+    call of a task, which the next message resumes, and of a single-turn agent that waits for a
+    person.
     """
     root_agent = ctx.agent.root_agent
     found = open_calls(ctx.log, ctx.invocation_id, below=True)
@@ -199,7 +200,8 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     waiting = [
         call
         for call in found
-        if call not in staying and not is_task(ctx.log, root_agent, call.record, call.call_id)
+        if call not in staying
+        if not waits_for_user(ctx.log, root_agent, call.record, call.call_id)
     ]
     decided_ids = {call.call_id for call in decided}
     events = [
@@ -238,7 +240,7 @@ def close_cut_calls(
         for call in found
         if is_cut(call.record)
         if not call.long_running
-        if not is_task(ctx.log, root_agent, call.record, call.call_id)
+        if not waits_for_user(ctx.log, root_agent, call.record, call.call_id)
     }
     return [
         _seal_calls(ctx, calls, [_explain_end(ctx, call, cause, set()) for call in calls])
@@ -430,7 +432,7 @@ async def close_parked_calls(
     waiting = [
         call
         for call in left
-        if not call.long_running and not is_task(log, root_agent, call.record, call.call_id)
+        if not call.long_running and not waits_for_user(log, root_agent, call.record, call.call_id)
     ]
     decided = [
         call

@@ -14,6 +14,7 @@ from ...context.delegation import branch_of_call
 from ...context.invocation import InvocationContext
 from ...errors import CallNotOpenError
 from ...events.event import Event
+from ...events.pending import pending_calls
 from ...flows.llm_flows.delegation import is_rewound, run_after_tasks
 from ...sessions.log.event_log import EventLog, EventRecord
 from ...sessions.log.late_results import LATE, LateResult, find_late_results, find_reader
@@ -185,14 +186,43 @@ def _task_in_graph(log: EventLog, scope: str | None) -> MessageTarget | None:
 
 def is_task(log: EventLog, root_agent: BaseAgent, record: EventRecord, call_id: str) -> bool:
     """Return whether a call delegates a task to a sub-agent of its author."""
+    return call_id in log.tasks or _find_mode(root_agent, record, call_id) == "task"
+
+
+def waits_for_user(log: EventLog, root_agent: BaseAgent, record: EventRecord, call_id: str) -> bool:
+    """Return whether a call waits for the user: that of a task, or of a single-turn agent that has
+    asked for an approval, a credential or a result.
+
+    Args:
+      log: the records.
+      root_agent: the agents.
+      record: the record of the call.
+      call_id: the call.
+    """
     if call_id in log.tasks:
         return True
+    mode = _find_mode(root_agent, record, call_id)
+    return mode == "task" or (mode == "single_turn" and _has_open_request(log, call_id))
+
+
+def _has_open_request(log: EventLog, call_id: str) -> bool:
+    """Return whether a request waits of the agent that a call runs, or of one that it calls."""
+    scopes, events = {call_id}, list[Event]()
+    for record in log.records:
+        if record.scope in scopes:
+            scopes.update(call for call, _ in record.calls if call)
+            events.append(record.event())
+    return bool(pending_calls(events))
+
+
+def _find_mode(root_agent: BaseAgent, record: EventRecord, call_id: str) -> str | None:
+    """Return the mode of the sub-agent that a call runs; None for other calls."""
     agent: Any = root_agent.find_agent(record.author)
     if isinstance(agent, NodeAgent):
         agent = next((one for one in iterate_nodes(agent) if one.name == record.author), None)
     name = next(name for call, name in record.calls if call == call_id)
     delegate = agent.delegates.get(name) if isinstance(agent, LlmAgent) else None
-    return delegate is not None and delegate.mode == "task"
+    return None if delegate is None else delegate.mode
 
 
 def find_graph(root_agent: BaseAgent, record: EventRecord) -> NodeAgent | None:

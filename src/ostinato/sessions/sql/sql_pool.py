@@ -250,6 +250,8 @@ class Pool:
         self._kept: list[CheckedOutConnection] = []
         self._guard: AsyncGenerator[None] | None = None
         self._dropping: weakref.finalize[..., Any] | None = None
+        self._closing = asyncio.Lock()
+        self._is_closed = False
 
     async def take(self) -> CheckedOutConnection:
         """Return a connection for a statement that commits by itself."""
@@ -292,20 +294,28 @@ class Pool:
 
     async def close(self) -> None:
         """Close the engine now."""
+        await self._close_once()
         if self._guard is not None:
-            await self._guard.aclose()
-        else:
-            await self.engine.dispose()
+            with suppress(RuntimeError):  # the loop shuts down at this moment, and closes it
+                await self._guard.aclose()
 
     async def _close_at_shutdown(self) -> AsyncGenerator[None]:
         try:
             yield
         finally:
+            await self._close_once()
+
+    async def _close_once(self) -> None:
+        """Close the engine; who comes meanwhile waits until it is closed."""
+        async with self._closing:
+            if self._is_closed:
+                return
             if self._dropping is not None:
                 self._dropping.detach()
             while self._kept:
                 await self._kept.pop().give_back()
             await self.engine.dispose()
+            self._is_closed = True
 
 
 def _close_in_loop(loop: asyncio.AbstractEventLoop, pool: Pool) -> None:
