@@ -338,52 +338,6 @@ def is_final_answer(event: Event) -> bool:
     return metadata is not None and (SEALED in metadata or ENDED in metadata)
 
 
-def rewind_changes(log: EventLog, invocation_id: str) -> CallChanges | None:
-    """Return what a rewind to before an invocation changes of requests; None if nothing.
-
-    Args:
-      log: all records of the session, before the rewind.
-      invocation_id: the invocation before which the session is taken back.
-    """
-    start = log.start_of(invocation_id)
-    if start is None:
-        return None
-    visible = visible_records(log)
-    hidden = {record.id for record in log.records[start:]}
-    withdrawn: dict[str, None] = {}
-    reopened: dict[str, None] = {}
-    asked: set[str] = set()
-    for record in visible:
-        if record.long_running and record.id in hidden:
-            withdrawn.update(dict.fromkeys(record.long_running))
-        asked.update(record.long_running if record.id not in hidden else ())
-        if record.author == "user" and record.id in hidden:
-            reopened.update({call: None for call, _ in record.responses if call in asked and call})
-    for record in visible:
-        if record.author == "user" and record.id not in hidden:  # its answer stays in sight
-            for call, _ in record.responses:
-                reopened.pop(call or "", None)
-    known = {record.id for record in visible}
-    after = visible_records(EventLog(log.records[:start]))
-    again = _changes_of_returned([one for one in after if one.id not in known], log)
-    unstarted = find_unstarted(after)
-    withdrawn.update(dict.fromkeys(one for one in sorted(unstarted) if one in asked))
-    if not (withdrawn or reopened or again.asked or again.withdrawn):
-        return None
-    return replace(again, withdrawn=(*withdrawn, *again.withdrawn), reopened=tuple(reopened))
-
-
-def _changes_of_returned(records: Sequence[EventRecord], log: EventLog) -> CallChanges:
-    """Return what changes of requests since a rewind hides an earlier one, which hid records."""
-    changes = note_requests(None, [record.event() for record in records], log)
-    settled = {answer.call_id: None for answer in changes.answers}
-    for record in records:
-        if record.author == "user":
-            settled.update({call: None for call, _ in record.responses if call})
-    asked = [request for request in changes.asked if request.call_id not in settled]
-    return CallChanges(asked=asked, withdrawn=(*changes.withdrawn, *settled))
-
-
 def is_answered_in(records: Iterable[EventRecord], request: EventRecord, call_id: str) -> bool:
     """Return whether records after a request hold the user's answer to it."""
     asked = False

@@ -1,0 +1,124 @@
+"""Messages and answers that come while a session is rewound: whichever comes second is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from ostinato.errors import SessionBusyError
+from ostinato.testing import call
+from ostinato.tools import LongRunningFunctionTool
+from ostinato.types import Content, FunctionResponse, Part
+from tests.approvals.kit import PLACE, Desk, decide
+from tests.support.databases import SERVERS
+
+_SERVERS = [pytest.param(name, marks=pytest.mark.service) for name in SERVERS]
+shared = pytest.mark.parametrize("store", ["file", "sql file", *_SERVERS], indirect=True)
+
+
+def do_while_rewound(
+    monkeypatch: pytest.MonkeyPatch, store: Any, act: Callable[[], Awaitable[object]]
+) -> None:
+    """Act once while a rewind holds the session and has written nothing."""
+    found, acted = store.initial_state, list[bool]()
+
+    async def act_first(session: Any) -> Any:
+        if not acted:
+            acted.append(True)
+            await act()
+        return await found(session)
+
+    monkeypatch.setattr(store, "initial_state", act_first)
+
+
+def read_words(desk: Desk) -> str:
+    """Return what the desk's model read last."""
+    return str(desk.model.requests[-1].contents)
+
+
+@shared
+async def test_a_rewind_is_refused_if_an_answer_to_a_call_it_hides_was_accepted_meanwhile(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(store)
+    request = await desk.ask()
+    asking = (await desk.events())[-1].invocation_id
+    answer = decide(request)
+    answer.parts = [*(answer.parts or ()), Part(text="It is for the rent.")]
+    do_while_rewound(monkeypatch, store, lambda: desk.runner.submit(**PLACE, new_message=answer))
+    with pytest.raises(SessionBusyError, match="answers call"):
+        await desk.runner.rewind_async(**PLACE, rewind_before_invocation_id=asking)
+    await desk.runner.resume_open()
+    assert desk.paid == [5]
+    assert "It is for the rent." in read_words(desk)
+
+
+@shared
+async def test_a_rewind_is_refused_if_a_result_of_a_call_it_hides_was_accepted_meanwhile(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def order() -> None:
+        """Order."""
+
+    tools = [LongRunningFunctionTool(order)]
+    desk = Desk(store, call("order"), "Ordered.", "Delivered.", tools=tools)
+    asked = [one for event in await desk.say() for one in event.get_function_calls()]
+    asking = (await desk.events())[-1].invocation_id
+    given = FunctionResponse(id=asked[0].id, name="order", response={"state": "delivered"})
+    result = Content(role="user", parts=[Part(function_response=given)])
+    do_while_rewound(monkeypatch, store, lambda: desk.runner.submit(**PLACE, new_message=result))
+    with pytest.raises(SessionBusyError, match="answers call"):
+        await desk.runner.rewind_async(**PLACE, rewind_before_invocation_id=asking)
+    await desk.runner.resume_open()
+    assert "delivered" in read_words(desk)
+
+
+async def test_an_answer_that_waits_behind_a_rewind_has_it_refused(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(store)
+    request = await desk.ask()
+    asking = (await desk.events())[-1].invocation_id
+    waiting: list[asyncio.Task[Any]] = []
+    claimed = asyncio.Event()
+
+    async def answer() -> None:
+        waiting.append(asyncio.create_task(desk.outcome(decide(request))))
+        await claimed.wait()
+
+    for name in ("put_message", "claim_answers"):
+        monkeypatch.setattr(store, name, note_end(getattr(store, name), claimed))
+    do_while_rewound(monkeypatch, store, answer)
+    with pytest.raises(SessionBusyError, match="answers call"):
+        await desk.runner.rewind_async(**PLACE, rewind_before_invocation_id=asking)
+    assert isinstance(await waiting[0], list)
+    assert desk.paid == [5]
+
+
+def note_end(method: Any, ended: asyncio.Event) -> Any:
+    """Return a method that notes when it has returned."""
+
+    async def run(*args: Any) -> Any:
+        try:
+            return await method(*args)
+        finally:
+            ended.set()
+
+    return run
+
+
+@shared
+async def test_words_that_come_during_a_rewind_are_the_next_message_after_it(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(store, "First.", "Second.")
+    said = await desk.say("Hello.")
+    do_while_rewound(
+        monkeypatch, store, lambda: desk.runner.submit(**PLACE, new_message="And then?")
+    )
+    await desk.runner.rewind_async(**PLACE, rewind_before_invocation_id=said[0].invocation_id)
+    await desk.runner.resume_open()
+    assert "And then?" in read_words(desk) and "Hello." not in read_words(desk)
