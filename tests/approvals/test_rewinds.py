@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from ostinato.errors import SessionBusyError
+from ostinato.errors import RequestWithdrawnError, SessionBusyError
+from ostinato.events import Event
 from ostinato.testing import call
 from ostinato.tools import LongRunningFunctionTool
 from ostinato.types import Content, FunctionResponse, Part
-from tests.approvals.kit import PLACE, Desk, decide
+from tests.approvals.kit import NAMES, PLACE, Desk, decide
 from tests.support.databases import SERVERS
 
 _SERVERS = [pytest.param(name, marks=pytest.mark.service) for name in SERVERS]
@@ -122,3 +123,17 @@ async def test_words_that_come_during_a_rewind_are_the_next_message_after_it(
     await desk.runner.rewind_async(**PLACE, rewind_before_invocation_id=said[0].invocation_id)
     await desk.runner.resume_open()
     assert "And then?" in read_words(desk) and "Hello." not in read_words(desk)
+
+
+async def test_append_event_refuses_an_answer_to_a_call_that_a_rewind_hides(desk: Desk) -> None:
+    request = await desk.ask()
+    asking = (await desk.events())[-1].invocation_id
+    before = await desk.service.get_session(**NAMES)
+    await desk.runner.rewind_async(**PLACE, rewind_before_invocation_id=asking)
+    stored = await desk.events()
+    for invocation_id in (asking, "e-own"):
+        for session in (await desk.service.get_session(**NAMES), before):
+            event = Event(author="user", invocation_id=invocation_id, content=decide(request))
+            with pytest.raises(RequestWithdrawnError, match="rewound"):
+                await desk.service.append_event(session, event)
+    assert [one.id for one in await desk.events()] == [one.id for one in stored]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ... import _clock
 from ...auth.tool_confirmation import ToolConfirmation
-from ...errors import CallNotOpenError, InvalidAnswerError
+from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
 from ...events.event import Event, path_in_graph
 from ...events.pending import ENDED, IMPORTED, UnstartedCalls
 from ...events.request_input import REQUEST_INPUT
@@ -22,7 +22,7 @@ from ...types import FunctionCall, FunctionResponse
 from ..session import Session, log_of
 from ..store.durable_store import CallAnswer, CallChanges, CallRequest, RequestKind
 from .confirmation_answers import check_confirmation, read_confirmation
-from .event_log import EventLog, EventRecord, newest_visible, visible_records
+from .event_log import EventLog, EventRecord, newest_visible, visible_indexes, visible_records
 from .resume import SEALED, OpenCall
 
 REQUEST_CONFIRMATION = "adk_request_confirmation"
@@ -259,6 +259,7 @@ def claims_of_event(session: Session, event: Event) -> CallChanges | None:
         nothing.
       CallNotOpenError: an answer has another name than its request, or the event is of an
         invocation that is neither the request's nor its own.
+      RequestWithdrawnError: a rewind hides the request.
     """
     if event.author != "user":
         return None
@@ -275,11 +276,30 @@ def claims_of_event(session: Session, event: Event) -> CallChanges | None:
         found = find_request(log, one.id)
         names = [] if found is None else [name for call, name in found[1].calls if call == one.id]
         kind = kind_of((one.name or "") if not names else names[0] or "")
+        request = None
+        if found is not None and event.id not in log:
+            check_not_rewound(log, found[0], one.id)
         if found is not None and kind != "result":
             _check_stored_answer(log, event, one, found[1])
-        answer = json.dumps(one.response or {}, default=str)
-        answers.append(CallAnswer(one.id, answer, event.id, once=kind != "result"))
+            asked = call_requests(found[1].event(), log)
+            request = next(each for each in asked if each.call_id == one.id)
+        answer, seen = json.dumps(one.response or {}, default=str), log.offset + len(log)
+        answers.append(CallAnswer(one.id, answer, event.id, kind != "result", request, seen))
     return CallChanges(asked=[*_find_released(log, event)], answers=answers)
+
+
+def check_not_rewound(log: EventLog, index: int, call_id: str) -> None:
+    """Raise RequestWithdrawnError if a rewind hides a request.
+
+    Args:
+      log: the records.
+      index: index of the request.
+      call_id: its call.
+    """
+    if index not in visible_indexes(log, index):
+        raise RequestWithdrawnError(
+            f"Call {call_id!r} does not wait any more: the session was rewound to before it."
+        )
 
 
 def _check_stored_answer(
