@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ostinato.errors import RequestWithdrawnError, SessionBusyError
 from ostinato.events import Event
+from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import call
 from ostinato.tools import LongRunningFunctionTool
 from ostinato.types import Content, FunctionResponse, Part
@@ -18,6 +21,10 @@ from tests.support.databases import SERVERS
 
 _SERVERS = [pytest.param(name, marks=pytest.mark.service) for name in SERVERS]
 shared = pytest.mark.parametrize("store", ["file", "sql file", *_SERVERS], indirect=True)
+
+
+def make_sql_service(path: Path) -> DatabaseSessionService:
+    return DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
 
 
 def do_while_rewound(
@@ -137,3 +144,44 @@ async def test_append_event_refuses_an_answer_to_a_call_that_a_rewind_hides(desk
             with pytest.raises(RequestWithdrawnError, match="rewound"):
                 await desk.service.append_event(session, event)
     assert [one.id for one in await desk.events()] == [one.id for one in stored]
+
+
+@pytest.mark.parametrize("kind", [SqliteSessionService, make_sql_service])
+async def test_an_answer_is_checked_again_if_a_rewind_elsewhere_ends_before_it_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[Path], Any]
+) -> None:
+    """The other process has the session when the run claims it, and ends before it enqueues."""
+    store, other = kind(tmp_path / "s.db"), kind(tmp_path / "s.db")
+    desk, elsewhere = Desk(store), Desk(other)
+    request = await desk.ask()
+    asking = (await desk.events())[-1].invocation_id
+    await store.flush()
+    held, gate = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        held.set()
+        await gate.wait()
+
+    do_while_rewound(monkeypatch, other, hold)
+    rewinds: list[asyncio.Task[None]] = []
+    append, put = store.append, store.put_message
+
+    async def claim(*args: Any) -> Any:
+        if not rewinds:
+            run = elsewhere.runner.rewind_async(**PLACE, rewind_before_invocation_id=asking)
+            rewinds.append(asyncio.create_task(run))
+            await held.wait()
+        return await append(*args)
+
+    async def enqueue(*args: Any) -> Any:
+        gate.set()
+        await rewinds[0]
+        return await put(*args)
+
+    monkeypatch.setattr(store, "append", claim)
+    monkeypatch.setattr(store, "put_message", enqueue)
+    outcome = await desk.outcome(decide(request))
+    assert isinstance(outcome, RequestWithdrawnError)
+    assert desk.paid == [] and await store.waiting_places("desk") == []
+    await store.close()
+    await other.close()

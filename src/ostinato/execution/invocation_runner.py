@@ -335,7 +335,14 @@ class InvocationRunner:
                     await asyncio.sleep(random.random() * _STALE_PAUSE * stale)
             recovery = self.make_recovery(request.runner, request.config)
             assert recovery is not None
-            await recovery.drain_predecessors(turn)
+            try:
+                await recovery.drain_predecessors(turn)
+            except LeaseLostError:
+                raise
+            except StaleSessionError:  # its answers are checked again
+                stale += 1
+                if stale == _STALE_TRIES:
+                    raise
             busy += 1
             await asyncio.sleep(min(_LONGEST_BUSY_PAUSE, 0.001 * (busy - 1)))
 
