@@ -44,8 +44,9 @@ class AppendingSessionService(BaseSessionService):
             await self.append(session, (event,), changes=changes)
         except StaleSessionError:
             if changes is not None:
-                place = {"user_id": session.user_id, "session_id": session.id}
-                stored = await self.get_session(app_name=session.app_name, **place)
+                stored = await self.get_session(
+                    app_name=session.app_name, user_id=session.user_id, session_id=session.id
+                )
                 if stored is not None:
                     claims_of_event(stored, event)  # raises if a rewind is the reason
             raise
