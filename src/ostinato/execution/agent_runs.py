@@ -18,13 +18,7 @@ from ..errors import StaleSessionError, StoreError
 from ..events.event import Event, place_in_tree
 from ..flows.llm_flows.resume.decided_calls import close_decided_calls, run_decided_calls
 from ..flows.llm_flows.resume.user_answers import has_call_answers
-from ..sessions.log.call_requests import (
-    call_of,
-    find_request,
-    kind_of,
-    original_call_id,
-    unfinished_decisions,
-)
+from ..sessions.log.call_requests import find_asking_call, kind_of, unfinished_decisions
 from ..sessions.log.event_log import EventRecord
 from ..sessions.log.resume import OpenCall
 from .routing.agent_choice import agents_below, prepare_answer
@@ -71,14 +65,10 @@ def act_on_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
 
 def _find_left_calls(ctx: InvocationContext) -> list[OpenCall]:
     """Return the tools' calls that the user's message decides and that have no result."""
-    answered: set[str] = set()
-    for part in (ctx.user_content and ctx.user_content.parts) or ():
-        given = part.function_response
-        asked = None if given is None else find_request(ctx.log, given.id or "")
-        request = None if given is None or asked is None else call_of(asked[1], given.id or "")
-        if request is not None:
-            answered.add(original_call_id(request.name or "", request.args or {}))
-    if not answered:
+    parts = (ctx.user_content and ctx.user_content.parts) or ()
+    given = [part.function_response for part in parts]
+    answered = {find_asking_call(ctx.log, one.id or "") for one in given if one is not None}
+    if not answered - {None}:
         return []
     return [
         one

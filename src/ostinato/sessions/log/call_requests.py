@@ -60,6 +60,14 @@ def original_call_id(name: str, arguments: dict[str, Any]) -> str:
     return ""
 
 
+def find_asking_call(log: EventLog, call_id: str) -> str | None:
+    """Return the id of the tool's call that the request with a call id is about; empty if it is
+    about none, None if there is no such request."""
+    found = find_request(log, call_id)
+    request = None if found is None else call_of(found[1], call_id)
+    return None if request is None else original_call_id(request.name or "", request.args or {})
+
+
 def find_original(
     log: EventLog, index: int, request: EventRecord, call_id: str
 ) -> EventRecord | None:
