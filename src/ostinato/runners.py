@@ -466,6 +466,7 @@ class Runner:
         Raises:
           SessionNotFoundError: there is no such session.
           NotFoundError: the session has no such invocation.
+          SessionBusyError: a message that waits answers a call that the rewind would hide.
         """
         place = Place(self.app_name, user_id, session_id)
         request = RunRequest.internal(self._access(), place, run_config or context.RunConfig())
@@ -547,9 +548,7 @@ class Runner:
         await self.close()
 
     async def close(self) -> None:
-        """Close toolsets, models and plugins when the runner is no longer needed.
-
-        `async with` a runner calls it at the end.
+        """Close toolsets, models and plugins; `async with` a runner calls it at the end.
 
         Models can be used again afterwards: they open new connections. Detached runs are handed
         over.

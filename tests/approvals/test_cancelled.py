@@ -12,9 +12,9 @@ import pytest
 
 from ostinato.errors import CallNotOpenError, LeaseLostError, RunCancelledError
 from ostinato.events import Event, EventActions
+from ostinato.execution.rewind import rewind_changes
 from ostinato.plugins.base_plugin import BasePlugin
 from ostinato.sessions.base_session_service import BaseSessionService
-from ostinato.sessions.log.call_requests import rewind_changes
 from ostinato.sessions.session import log_of
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import call

@@ -25,6 +25,7 @@ class AgentTools:
     """Creates the tool objects of one agent and keeps them for later runs."""
 
     __slots__ = (
+        "_checked",
         "_finish_tool",
         "_function_tools",
         "_sub_agent_tools",
@@ -34,6 +35,7 @@ class AgentTools:
 
     def __init__(self) -> None:
         self._warned: set[tuple[str, str]] = set()
+        self._checked: list[BaseTool] = []
         self._function_tools: dict[int, FunctionTool] = {}
         self._wrapped_tools: dict[int, tuple[BaseTool, BaseTool]] = {}
         self._sub_agent_tools: dict[str, TaskTool | SingleTurnTool] = {}
@@ -74,7 +76,9 @@ class AgentTools:
         for sub_agent in agent.delegates.values():
             tools.append(self._wrap_sub_agent(sub_agent))
         if not offered:
-            self._warn_of_repeated(agent.name, tools)
+            if tools != self._checked:
+                self._checked = [*tools]
+                self._warn_of_repeated(agent.name, tools)
             return tools
         try:
             names = {tool.name for tool in tools}
@@ -101,13 +105,13 @@ class AgentTools:
         chosen = {tool.name: tool for tool in tools if id(tool) not in sources}
         for tool, toolset in offered:
             if tool.name in added:
-                self._warn_once(agent, tool.name, _describe_toolset(toolset), "the runtime")
+                self._warn_of_omitted(agent, tool.name, _describe_toolset(toolset), "the runtime")
                 continue
             kept = chosen.setdefault(tool.name, tool)
             if kept is not tool:
                 other = sources.get(id(kept))
                 owner = "the agent itself" if other is None else _describe_toolset(other)
-                self._warn_once(agent, tool.name, _describe_toolset(toolset), owner)
+                self._warn_of_omitted(agent, tool.name, _describe_toolset(toolset), owner)
         kept_tools = {
             id(tool): tool
             for tool in tools
@@ -121,26 +125,24 @@ class AgentTools:
         if len(set(names)) == len(names):
             return
         for name in {name for name in names if names.count(name) > 1}:
-            if (name, "") not in self._warned:
-                self._warned.add((name, ""))
-                logger.warning(
-                    "Agent %r has several tools named %r; the model is offered the last one only. "
-                    "Rename the others.",
-                    agent,
-                    name,
-                )
-
-    def _warn_once(self, agent: str, name: str, source: str, owner: str) -> None:
-        if (name, source) not in self._warned:
-            self._warned.add((name, source))
-            logger.warning(
-                "Agent %r: the tool %r of %s is left out, because %s has a tool of that name. Give "
-                "the toolset a tool_name_prefix or a tool_filter.",
-                agent,
-                name,
-                source,
-                owner,
+            self._warn_once(
+                (name, ""),
+                f"Agent {agent!r} has several tools named {name!r}; the model is offered the last "
+                "one only. Rename the others.",
             )
+
+    def _warn_of_omitted(self, agent: str, name: str, source: str, owner: str) -> None:
+        """Log that a toolset's tool is left out, because its name is taken."""
+        self._warn_once(
+            (name, source),
+            f"Agent {agent!r}: the tool {name!r} of {source} is left out, because {owner} has a "
+            "tool of that name. Give the toolset a tool_name_prefix or a tool_filter.",
+        )
+
+    def _warn_once(self, about: tuple[str, str], text: str) -> None:
+        if about not in self._warned:
+            self._warned.add(about)
+            logger.warning("%s", text)
 
     def get_finish_tool(self, output_schema: Any) -> FinishTaskTool:
         """Return the tool that finishes a task with an output of this schema."""

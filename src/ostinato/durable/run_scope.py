@@ -54,6 +54,20 @@ def is_inside(key: SessionKey) -> bool:
     return any(one.key == key and not one.is_over for one in (run, *run.around))
 
 
+def is_inside_invocation(place: tuple[str, str, str], invocation_id: str) -> bool:
+    """Return whether the current code is part of an invocation, through any session service.
+
+    Args:
+      place: app, user and session.
+      invocation_id: the invocation.
+    """
+    run = CURRENT.get()
+    if not isinstance(run, RunScope):
+        return False
+    scopes = (run, *run.around)
+    return any(one.place == place and one.own_id == invocation_id for one in scopes)
+
+
 class RunScope:
     """Marks a block as part of a run; the block must not contain a `yield` of a generator.
 

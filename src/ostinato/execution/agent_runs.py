@@ -18,13 +18,7 @@ from ..errors import StaleSessionError, StoreError
 from ..events.event import Event, place_in_tree
 from ..flows.llm_flows.resume.decided_calls import close_decided_calls, run_decided_calls
 from ..flows.llm_flows.resume.user_answers import has_call_answers
-from ..sessions.log.call_requests import (
-    call_of,
-    find_request,
-    kind_of,
-    original_call_id,
-    unfinished_decisions,
-)
+from ..sessions.log.call_requests import find_asking_call, kind_of, unfinished_decisions
 from ..sessions.log.event_log import EventRecord
 from ..sessions.log.resume import OpenCall
 from .routing.agent_choice import agents_below, prepare_answer
@@ -61,24 +55,20 @@ def act_on_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
             events = after_tasks(other.agent.run_async)(other)
             async for event in _keep_error(events, other.agent.name, errors):
                 yield event
+        async for event in _run_left_calls(ctx, root_agent, errors):
+            yield event
         if errors:
             raise errors[0]
-        async for event in _run_left_calls(ctx, root_agent):
-            yield event
 
     return run_all
 
 
 def _find_left_calls(ctx: InvocationContext) -> list[OpenCall]:
     """Return the tools' calls that the user's message decides and that have no result."""
-    answered: set[str] = set()
-    for part in (ctx.user_content and ctx.user_content.parts) or ():
-        given = part.function_response
-        asked = None if given is None else find_request(ctx.log, given.id or "")
-        request = None if given is None or asked is None else call_of(asked[1], given.id or "")
-        if request is not None:
-            answered.add(original_call_id(request.name or "", request.args or {}))
-    if not answered:
+    parts = (ctx.user_content and ctx.user_content.parts) or ()
+    given = [part.function_response for part in parts]
+    answered = {find_asking_call(ctx.log, one.id or "") for one in given if one is not None}
+    if not answered - {None}:
         return []
     return [
         one
@@ -101,12 +91,35 @@ def _find_ended_agent(
     return next((one for one in agents_below(graph) if one.name == record.author), None)
 
 
+def _may_run_apart(ctx: InvocationContext, call: OpenCall) -> bool:
+    """Return whether a left call is not one of an agent that an error has ended in this run: that
+    agent's next run acts on it."""
+    scope, resume = call.record.scope, ctx.run_state.resume
+    if call.call_id in ctx.run_state.started_call_ids:
+        return False
+    if scope is not None:
+        return scope not in ctx.log.unanswered
+    return resume is not None and resume.look(call.record.author, call.record.branch).kind in (
+        "ended",
+        "transfer",
+    )
+
+
 async def _run_left_calls(
-    ctx: InvocationContext, root_agent: BaseAgent
+    ctx: InvocationContext, root_agent: BaseAgent, errors: list[Exception]
 ) -> AsyncGenerator[Event, None]:
-    """Run the decided calls whose agents have ended; the results are those agents' own."""
+    """Run the decided calls whose agents have ended; the results are those agents' own.
+
+    Args:
+      ctx: the run.
+      root_agent: the root.
+      errors: what other agents of the message have raised; an error of a call is added.
+    """
     done: set[tuple[str, str | None]] = set()
-    for call in _find_left_calls(ctx):
+    left = _find_left_calls(ctx)
+    if errors:
+        left = [call for call in left if _may_run_apart(ctx, call)]
+    for call in left:
         record = call.record
         agent = _find_ended_agent(ctx, root_agent, record)
         if (record.author, record.branch) in done or not isinstance(agent, LlmAgent):
@@ -115,11 +128,11 @@ async def _run_left_calls(
         place = {"branch": record.branch, "isolation_scope": record.scope}
         inner = ctx.model_copy(update={"agent": agent, "end_invocation": False, **place})
         inner.canonical_tools_cache = None
-        async with Aclosing(in_scope(run_decided_calls(inner), record.scope)) as events:
-            async for event in events:
-                if record.path:
-                    place_in_tree(event, record.place().path)
-                yield event
+        events = in_scope(run_decided_calls(inner), record.scope)
+        async for event in _keep_error(events, record.author, errors):
+            if record.path:
+                place_in_tree(event, record.place().path)
+            yield event
 
 
 def have_agents_ended(ctx: InvocationContext) -> bool:

@@ -32,7 +32,6 @@ from ..errors import (
 )
 from ..events.event import Event
 from ..flows.llm_flows.resume.user_answers import has_call_answers
-from ..sessions.log.call_requests import rewind_changes
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..sessions.store.keyed_requests import check_begun, check_repeated, keyed_invocation_id
@@ -46,7 +45,7 @@ from .recovery.closing import YieldEnding, error_event, report_error, seal, try_
 from .recovery.detached_tasks import DetachedTasks
 from .recovery.recovery import Recovery, check_key
 from .request_checks import apply_event_hooks
-from .rewind import rewind_event
+from .rewind import append_rewind
 from .routing.task_choice import after_tasks
 from .run_request import Execute, RunnerAccess, RunRequest, as_content
 from .run_table import KeyHasEnded, RunTable, stored_events
@@ -177,20 +176,12 @@ class InvocationRunner:
 
         Raises:
           NotFoundError: the session has no such invocation.
+          SessionBusyError: a message that waits answers a call that the rewind would hide.
         """
 
-        async def append_rewind(session: Session, turn: Turn) -> None:
-            await turn.claim()
-            event = await rewind_event(
-                session,
-                invocation_id,
-                initial_state=await self._store.initial_state(session),
-                artifacts=request.runner.host.artifact_service,
-            )
-            await turn.commit((event,), (), rewind_changes(log_of(session), invocation_id))
-
         async with self.take_turn(request) as turn:
-            await self.retry_while_busy(turn, append_rewind)
+            act = partial(append_rewind, store=self._store, invocation_id=invocation_id)
+            await self.retry_while_busy(turn, act)
 
     async def close(self) -> None:
         """Hand over detached runs."""
@@ -344,7 +335,14 @@ class InvocationRunner:
                     await asyncio.sleep(random.random() * _STALE_PAUSE * stale)
             recovery = self.make_recovery(request.runner, request.config)
             assert recovery is not None
-            await recovery.drain_predecessors(turn)
+            try:
+                await recovery.drain_predecessors(turn)
+            except LeaseLostError:
+                raise
+            except StaleSessionError:  # its answers are checked again
+                stale += 1
+                if stale == _STALE_TRIES:
+                    raise
             busy += 1
             await asyncio.sleep(min(_LONGEST_BUSY_PAUSE, 0.001 * (busy - 1)))
 

@@ -13,7 +13,7 @@ from ..context.invocation import InvocationContext
 from ..errors import InvalidAnswerError, RunCancelledError
 from ..events.event import Event
 from ..flows.llm_flows.resume.decided_calls import run_decided_calls
-from ..sessions.log.call_requests import call_of, find_request, original_call_id
+from ..sessions.log.call_requests import find_asking_call, find_request
 from ..sessions.log.event_log import EventLog, EventRecord
 from ..sessions.store.durable_store import CallChanges, Lease
 from ..workflow.requests import check_answers
@@ -92,13 +92,10 @@ def find_unfinished_answer(
         if record.author != "user":
             answered.update(call for call, _ in record.responses)
             continue
-        for call_id, name in record.responses:
+        for call_id, _ in record.responses:
             found = find_request(log, call_id or "")
-            asked = None if found is None else call_of(found[1], call_id or "")
-            if found is None or asked is None:
-                continue
-            call = original_call_id(name or "", asked.args or {})
-            if call and call not in answered:
+            call = find_asking_call(log, call_id or "")
+            if found is not None and call and call not in answered:
                 return record.event().content or types.Content(), found[1]
         if record.responses:
             return None

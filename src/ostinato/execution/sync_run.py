@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import sys
 import threading
@@ -50,7 +51,9 @@ def drive(start: Callable[[], AsyncGenerator[Event, None]]) -> Generator[Event, 
         with suppress(RuntimeError):  # the run has ended, and closed its loop
             loop.call_soon_threadsafe(taken.set)
 
-    thread = threading.Thread(target=main, name="ostinato-run", daemon=True)
+    # In a tool, the thread is part of the tool's run; else it would wait for that run.
+    inside = contextvars.copy_context()
+    thread = threading.Thread(target=inside.run, args=(main,), name="ostinato-run", daemon=True)
     thread.start()
     try:
         while (item := results.get()) is not None:

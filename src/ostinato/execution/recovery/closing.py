@@ -33,10 +33,9 @@ from ...flows.llm_flows.functions import (
 )
 from ...sessions.log.call_requests import (
     call_of,
-    find_request,
+    find_asking_call,
     is_rejected,
     kind_of,
-    original_call_id,
     unfinished_decisions,
 )
 from ...sessions.log.event_log import EventLog, EventRecord, visible_records
@@ -272,16 +271,13 @@ def _answered_here(ctx: InvocationContext) -> set[str]:
 
     An answer with an idempotency key starts an invocation of its own.
     """
-    found: set[str] = set()
-    for record in ctx.log.invocation(ctx.invocation_id):
-        if record.author != "user":
-            continue
-        for call_id, name in record.responses:
-            asked = find_request(ctx.log, call_id or "")
-            request = None if asked is None else call_of(asked[1], call_id or "")
-            if request is not None:
-                found.add(original_call_id(name or "", request.args or {}))
-    return found
+    return {
+        asked
+        for record in ctx.log.invocation(ctx.invocation_id)
+        if record.author == "user"
+        for call_id, _ in record.responses
+        if (asked := find_asking_call(ctx.log, call_id or "")) is not None
+    }
 
 
 def _has_begun(ctx: InvocationContext, call_id: str) -> bool:

@@ -20,7 +20,7 @@ from ...context.deps import NOT_GIVEN
 from ...context.invocation import new_invocation_context_id
 from ...durable.inbox import Work
 from ...durable.lease import LeaseKeeper
-from ...durable.run_scope import SessionKey
+from ...durable.run_scope import SessionKey, is_inside_invocation
 from ...durable.session_locks import SESSION_LOCKS
 from ...errors import (
     MissingDepsError,
@@ -158,7 +158,7 @@ class Recovery:
         """Wait for earlier requests; recover those whose owner died.
 
         Raises:
-          SessionBusyError: a live owner runs, and the request does not wait.
+          SessionBusyError: a live owner runs, and the request does not wait, or is part of it.
           KeyHasEnded: it does not wait, and the run of its key has ended.
         """
         request, pause = turn.request, _FIRST_PAUSE
@@ -176,6 +176,7 @@ class Recovery:
                 continue
             if request.config.on_busy == "reject":
                 await check_key(request, self)
+            await self._refuse_nested(request.place)
             await turn.watch.begin_waiting()
             if request.once:
                 await turn.queue()  # before it interrupts: the key may be used
@@ -185,6 +186,21 @@ class Recovery:
             await turn.queue()
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    async def _refuse_nested(self, place: Place) -> None:
+        """Refuse to wait for the run that the current code is part of.
+
+        Raises:
+          SessionBusyError: that run has the session through another session service.
+        """
+        lease = await self._durable.lease(place)
+        if lease is not None and is_inside_invocation(place, lease.invocation_id):
+            raise SessionBusyError(
+                f"Session {place.session_id!r} is held by invocation {lease.invocation_id!r}, "
+                "which this code is part of, so waiting for it would never end. Use another "
+                "session, call the agent as a tool (AgentTool), yield what is to be stored, or "
+                "give this runner the same session service object as that of the invocation."
+            )
 
     async def wait_for_end(self, place: Place, invocation_id: str) -> None:
         """Wait for an invocation of another process; resume it if that process dies."""

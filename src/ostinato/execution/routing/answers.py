@@ -19,7 +19,7 @@ from ...agents.node_agent import NodeAgent
 from ...auth.redaction import public_message
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
-from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
+from ...errors import CallNotOpenError, InvalidAnswerError
 from ...events.event import Event, NodeInfo
 from ...events.request_input import DECLINED, TOOL_QUESTION
 from ...events.tool_origin import OWN_TOOL, ToolOrigin
@@ -36,6 +36,7 @@ from ...flows.llm_flows.tool_calls.request_tools import find_runtime_tools, may_
 from ...sessions.log.call_requests import (
     call_of,
     call_requests,
+    check_not_rewound,
     find_original,
     find_request,
     find_unstarted,
@@ -168,11 +169,8 @@ def _refuse_plain_call(log: EventLog, response: types.FunctionResponse) -> NoRet
 
 def _check_open(log: EventLog, asked: _Asked, message_id: str) -> None:
     request, call_id = asked.request, asked.request.call_id
+    check_not_rewound(log, asked.number, call_id)
     visible = list(visible_indexes(log, asked.number))
-    if asked.number not in visible:
-        raise RequestWithdrawnError(
-            f"Call {call_id!r} does not wait any more: the session was rewound to before it."
-        )
     records = (log.records[index] for index in reversed(visible))
     if request.kind == "result" and call_id in find_unstarted(records):
         raise CallNotOpenError(

@@ -160,7 +160,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     if event is None:
                         return
                     yield event
-        if ctx.end_invocation or (ctx.log.unanswered and delegation.find_silent_tasks(ctx)):
+        if ctx.end_invocation:
             return
         draft = EventDraft(ctx)
         processors = [one for one in self.response_processors if one.applies(ctx)]

@@ -18,12 +18,7 @@ from ...context.invocation import InvocationContext
 from ...errors import AgentConfigError
 from ...events.event import Event, NodeInfo
 from ...models.invalid_args import INVALID_ARGS_KEY
-from ...sessions.log.call_requests import (
-    call_of,
-    find_request,
-    original_call_id,
-    unfinished_decisions,
-)
+from ...sessions.log.call_requests import find_asking_call, unfinished_decisions
 from ...sessions.log.event_log import (
     FINISH_TASK,
     REWIND,
@@ -212,21 +207,13 @@ def _is_passed_over(ctx: InvocationContext, record: EventRecord) -> bool:
         if one.author != "user" or one.kinds & TASK_ANSWER:
             continue
         if one.invocation_id == ctx.invocation_id:
-            ids = [_find_asking_call(log, call or "") for call, _ in one.responses]
+            given = [call or "" for call, _ in one.responses]
+            ids = [find_asking_call(log, call) or call for call in given]
             asked = [found for call in ids for found, _ in callers_of(log, call)]
             if handed & read_word_scopes(one) or any(found is record for found in asked):
                 return False
             return any(_is_own_record(ctx, found) for found in asked)
     return False
-
-
-def _find_asking_call(log: EventLog, call_id: str) -> str:
-    """Return the id of the tool's call that a request is about, or the id itself."""
-    asked = find_request(log, call_id)
-    request = None if asked is None else call_of(asked[1], call_id)
-    if request is None:
-        return call_id
-    return original_call_id(request.name or "", request.args or {}) or call_id
 
 
 def _has_answers(ctx: InvocationContext, record: EventRecord) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ... import _clock
 from ...auth.tool_confirmation import ToolConfirmation
-from ...errors import CallNotOpenError, InvalidAnswerError
+from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
 from ...events.event import Event, path_in_graph
 from ...events.pending import ENDED, IMPORTED, UnstartedCalls
 from ...events.request_input import REQUEST_INPUT
@@ -22,7 +22,7 @@ from ...types import FunctionCall, FunctionResponse
 from ..session import Session, log_of
 from ..store.durable_store import CallAnswer, CallChanges, CallRequest, RequestKind
 from .confirmation_answers import check_confirmation, read_confirmation
-from .event_log import EventLog, EventRecord, newest_visible, visible_records
+from .event_log import EventLog, EventRecord, newest_visible, visible_indexes, visible_records
 from .resume import SEALED, OpenCall
 
 REQUEST_CONFIRMATION = "adk_request_confirmation"
@@ -58,6 +58,14 @@ def original_call_id(name: str, arguments: dict[str, Any]) -> str:
     if name in (REQUEST_CREDENTIAL, REQUEST_INPUT):
         return str(arguments.get("functionCallId") or "")
     return ""
+
+
+def find_asking_call(log: EventLog, call_id: str) -> str | None:
+    """Return the id of the tool's call that the request with a call id is about; empty if it is
+    about none, None if there is no such request."""
+    found = find_request(log, call_id)
+    request = None if found is None else call_of(found[1], call_id)
+    return None if request is None else original_call_id(request.name or "", request.args or {})
 
 
 def find_original(
@@ -259,6 +267,7 @@ def claims_of_event(session: Session, event: Event) -> CallChanges | None:
         nothing.
       CallNotOpenError: an answer has another name than its request, or the event is of an
         invocation that is neither the request's nor its own.
+      RequestWithdrawnError: a rewind hides the request.
     """
     if event.author != "user":
         return None
@@ -275,11 +284,30 @@ def claims_of_event(session: Session, event: Event) -> CallChanges | None:
         found = find_request(log, one.id)
         names = [] if found is None else [name for call, name in found[1].calls if call == one.id]
         kind = kind_of((one.name or "") if not names else names[0] or "")
+        request = None
+        if found is not None and event.id not in log:
+            check_not_rewound(log, found[0], one.id)
         if found is not None and kind != "result":
             _check_stored_answer(log, event, one, found[1])
-        answer = json.dumps(one.response or {}, default=str)
-        answers.append(CallAnswer(one.id, answer, event.id, once=kind != "result"))
+            asked = call_requests(found[1].event(), log)
+            request = next(each for each in asked if each.call_id == one.id)
+        answer, seen = json.dumps(one.response or {}, default=str), log.offset + len(log)
+        answers.append(CallAnswer(one.id, answer, event.id, kind != "result", request, seen))
     return CallChanges(asked=[*_find_released(log, event)], answers=answers)
+
+
+def check_not_rewound(log: EventLog, index: int, call_id: str) -> None:
+    """Raise RequestWithdrawnError if a rewind hides a request.
+
+    Args:
+      log: the records.
+      index: index of the request.
+      call_id: its call.
+    """
+    if index not in visible_indexes(log, index):
+        raise RequestWithdrawnError(
+            f"Call {call_id!r} does not wait any more: the session was rewound to before it."
+        )
 
 
 def _check_stored_answer(
@@ -336,52 +364,6 @@ def is_final_answer(event: Event) -> bool:
         return bool(event.node_info.path)
     metadata = event.custom_metadata
     return metadata is not None and (SEALED in metadata or ENDED in metadata)
-
-
-def rewind_changes(log: EventLog, invocation_id: str) -> CallChanges | None:
-    """Return what a rewind to before an invocation changes of requests; None if nothing.
-
-    Args:
-      log: all records of the session, before the rewind.
-      invocation_id: the invocation before which the session is taken back.
-    """
-    start = log.start_of(invocation_id)
-    if start is None:
-        return None
-    visible = visible_records(log)
-    hidden = {record.id for record in log.records[start:]}
-    withdrawn: dict[str, None] = {}
-    reopened: dict[str, None] = {}
-    asked: set[str] = set()
-    for record in visible:
-        if record.long_running and record.id in hidden:
-            withdrawn.update(dict.fromkeys(record.long_running))
-        asked.update(record.long_running if record.id not in hidden else ())
-        if record.author == "user" and record.id in hidden:
-            reopened.update({call: None for call, _ in record.responses if call in asked and call})
-    for record in visible:
-        if record.author == "user" and record.id not in hidden:  # its answer stays in sight
-            for call, _ in record.responses:
-                reopened.pop(call or "", None)
-    known = {record.id for record in visible}
-    after = visible_records(EventLog(log.records[:start]))
-    again = _changes_of_returned([one for one in after if one.id not in known], log)
-    unstarted = find_unstarted(after)
-    withdrawn.update(dict.fromkeys(one for one in sorted(unstarted) if one in asked))
-    if not (withdrawn or reopened or again.asked or again.withdrawn):
-        return None
-    return replace(again, withdrawn=(*withdrawn, *again.withdrawn), reopened=tuple(reopened))
-
-
-def _changes_of_returned(records: Sequence[EventRecord], log: EventLog) -> CallChanges:
-    """Return what changes of requests since a rewind hides an earlier one, which hid records."""
-    changes = note_requests(None, [record.event() for record in records], log)
-    settled = {answer.call_id: None for answer in changes.answers}
-    for record in records:
-        if record.author == "user":
-            settled.update({call: None for call, _ in record.responses if call})
-    asked = [request for request in changes.asked if request.call_id not in settled]
-    return CallChanges(asked=asked, withdrawn=(*changes.withdrawn, *settled))
 
 
 def is_answered_in(records: Iterable[EventRecord], request: EventRecord, call_id: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 
+from ...errors import StaleSessionError
 from ...events.event import Event
 from ..base_session_service import BaseSessionService
 from ..log.call_requests import claims_of_event
@@ -33,8 +34,20 @@ class AppendingSessionService(BaseSessionService):
         Raises:
           CallAlreadyAnsweredError: the event answers a request of the runtime that another
             message has answered. Nothing was written.
+          RequestWithdrawnError: the event answers a request that a rewind hides. Nothing was
+            written.
         """
-        if not event.partial:
-            changes = claims_of_event(session, event)
+        if event.partial:
+            return event
+        changes = claims_of_event(session, event)
+        try:
             await self.append(session, (event,), changes=changes)
+        except StaleSessionError:
+            if changes is not None:
+                stored = await self.get_session(
+                    app_name=session.app_name, user_id=session.user_id, session_id=session.id
+                )
+                if stored is not None:
+                    claims_of_event(stored, event)  # raises if a rewind is the reason
+            raise
         return event

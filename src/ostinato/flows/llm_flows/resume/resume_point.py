@@ -46,12 +46,13 @@ _NO_CALLS = PendingCalls((), False)
 
 
 def find_pending_calls(ctx: InvocationContext, resume_point: ResumePoint | None) -> PendingCalls:
-    """Return this agent's open calls, and whether the step pauses for them."""
+    """Return this agent's open calls, and whether the step pauses for them, or for tasks to which
+    the user's message says nothing."""
+    silent = find_silent_tasks(ctx) if ctx.log.unanswered else set[str]()
     if not ctx.is_resumable and not ctx.run_state.is_resumed:
-        return PendingCalls((), _waits_in_task(ctx))
+        return PendingCalls((), bool(silent) or _waits_in_task(ctx))
     waiting = _list_waiting_calls(ctx)
     own = [c for c in waiting if c.record.author == ctx.agent.name]
-    silent = find_silent_tasks(ctx) if own else set[str]()
     left = [c for c in own if c.call_id not in silent and _is_unfinished(ctx, c)]
     if left:
         newest = left[-1].record.id
@@ -62,6 +63,8 @@ def find_pending_calls(ctx: InvocationContext, resume_point: ResumePoint | None)
         }
         groups = [(r, {c.call_id for c in left if c.record is r}) for r in records.values()]
         return PendingCalls(sorted(groups, key=lambda one: one[0].timestamp), True)
+    if silent:
+        return PendingCalls((), True)
     if any(call.long_running for call in waiting):
         is_called = ctx.isolation_scope is not None and ctx.agent.mode != "chat"
         if ctx.is_resumable or is_called or (ctx.node_path and _has_answers(ctx)):
