@@ -94,3 +94,23 @@ def decide(
         id=request.id, name=name or "adk_request_confirmation", response=response
     )
     return types.Content(role="user", parts=[types.Part(function_response=answer)])
+
+
+def amount_of(asked: types.FunctionCall) -> int:
+    return (asked.args or {})["originalFunctionCall"]["args"]["amount"]
+
+
+def approve(asked: types.FunctionCall) -> types.Content:
+    response = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
+    return types.Content(role="user", parts=[types.Part(function_response=response)])
+
+
+async def waiting_calls(store: Any) -> list[types.FunctionCall]:
+    events = (await store.get_session(**NAMES)).events
+    answered = {r.id for e in events if e.author == "user" for r in e.get_function_responses()}
+    return [
+        one
+        for event in events
+        for one in event.get_function_calls()
+        if one.name == "adk_request_confirmation" and one.id not in answered
+    ]

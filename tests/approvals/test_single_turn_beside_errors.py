@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from ostinato import types
 from ostinato.agents import LlmAgent
 from ostinato.apps import App, ResumabilityConfig
 from ostinato.runners import Runner
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import FunctionTool
-from tests.approvals.kit import NAMES, PLACE
+from tests.approvals.kit import NAMES, PLACE, amount_of, approve, waiting_calls
 
 paid: list[int] = []
 
@@ -52,26 +51,6 @@ def nested() -> LlmAgent:
     inner = checker("inner", model=ScriptedModel([call("pay", amount=7), "Paid."]))
     model = ScriptedModel([call("inner", request="z"), "Checked."])
     return checker("check", inner, model=model)
-
-
-def amount_of(asked: types.FunctionCall) -> int:
-    return (asked.args or {})["originalFunctionCall"]["args"]["amount"]
-
-
-def approve(asked: types.FunctionCall) -> types.Content:
-    response = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
-    return types.Content(role="user", parts=[types.Part(function_response=response)])
-
-
-async def waiting_calls(store: Any) -> list[types.FunctionCall]:
-    events = (await store.get_session(**NAMES)).events
-    answered = {r.id for e in events if e.author == "user" for r in e.get_function_responses()}
-    return [
-        one
-        for event in events
-        for one in event.get_function_calls()
-        if one.name == "adk_request_confirmation" and one.id not in answered
-    ]
 
 
 @pytest.mark.parametrize("resumable", [False, True], ids=["plain", "resumable"])

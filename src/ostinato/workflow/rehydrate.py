@@ -65,6 +65,8 @@ class Request:
       call_id: id of the call that stands for it.
       path: the run that asked.
       own: whether the node itself asked a person; else a long-running tool of an agent waits.
+      stays: whether it waits on when the node fails: an approval, a credential or a result for an
+        agent's call.
       schema: JSON schema of the answer; None accepts any value.
       answered: whether the answer is there.
       answer: the answer.
@@ -84,13 +86,14 @@ class Request:
         "own",
         "path",
         "schema",
+        "stays",
         "task",
         "withdrawn",
     )
 
     def __init__(self, call_id: str, path: str, own: bool, schema: dict[str, Any] | None) -> None:
         self.call_id, self.path, self.own, self.schema = call_id, path, own, schema
-        self.answered = self.withdrawn = self.task = self.can_decline = False
+        self.answered = self.withdrawn = self.task = self.can_decline = self.stays = False
         self.answer: Any = None
         self.answered_at = -1
 
@@ -244,7 +247,7 @@ class Past:
             run.errors += 1
             run.doubts += fields["errorCode"] == ToolInDoubtError.__name__
             for request in run.requests.values():
-                request.withdrawn |= not (request.answered or request.task)
+                request.withdrawn |= not (request.answered or request.task or request.stays)
 
     def _take_effects(self, run: PastRun, actions: dict[str, Any]) -> None:
         if "route" in actions:
@@ -282,6 +285,7 @@ class Past:
                 cast(str, call_id), path, own, args.get("response_schema") if asks else None
             )
             metadata: dict[str, Any] = fields.get("customMetadata") or {}
+            request.stays = not own and call.get("name") != REQUEST_INPUT
             request.can_decline = metadata.get(TOOL_ASKS) == QUESTION
             self._asked[request.call_id] = request
             for run in above:

@@ -99,7 +99,7 @@ def _take_over(run: NodeRun) -> dict[str, Any] | None:
             run.output = next(iter(answers.values())) if len(answers) == 1 else answers
             run.has_output, run.route = True, past.route
             return None
-        if waiting and not (past.has_turn or past.has_new_answer or _broke_off(run)):
+        if waiting and not _goes_on(run, past):
             run.interrupts = waiting
             return None
     if waiting and _stays_waiting(run, past):
@@ -117,7 +117,12 @@ def _stays_waiting(run: NodeRun, past: PastRun) -> bool:
     """
     if not run.node.rerun_on_resume or run.node.runs_graph:
         return False
-    return not (past.has_turn or past.has_new_answer or _broke_off(run))
+    return not _goes_on(run, past)
+
+
+def _goes_on(run: NodeRun, past: PastRun) -> bool:
+    """Return whether there is something to do in a run that waits: it has an answer or failed."""
+    return bool(past.has_turn or past.has_new_answer or past.errors or _broke_off(run))
 
 
 def _broke_off(run: NodeRun) -> bool:
