@@ -9,6 +9,7 @@ from typing import Any
 
 from ...events.event import Event
 from ...events.pending import CONFIRMATION, pending_calls
+from ...events.visible_events import visible_events
 from ...sessions.log.event_log import FINISH_TASK
 from ...sessions.log.resume import RERUN
 from ...sessions.store.durable_store import Place
@@ -220,19 +221,6 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
             yes = bool(answer.get("confirmed" if response.name == CONFIRMATION else "result"))
             if event.author == "user" and response.id in asked and yes:
                 found.add(asked.get(response.id or "", ""))
-    return found
-
-
-def visible_events(events: Sequence[Event]) -> list[Event]:
-    """Return the events that no rewind hides."""
-    found: list[Event] = []
-    for event in events:
-        target = event.actions.rewind_before_invocation_id
-        at = next((at for at, one in enumerate(found) if one.invocation_id == target), None)
-        if target and at is not None:
-            del found[at:]
-        elif not target:
-            found.append(event)
     return found
 
 
