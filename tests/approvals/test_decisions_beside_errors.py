@@ -54,8 +54,8 @@ async def test_decided_calls_of_an_ended_task_run_before_the_error_is_raised(
             raise RuntimeError("broken")
         return found
 
-    tools = [FunctionTool(ship, require_confirmation=True)]
-    root = LlmAgent(name="root", model=FunctionModel(reply), sub_agents=tasks, tools=tools)
+    tools: list[Any] = [FunctionTool(ship, require_confirmation=True)]
+    root = LlmAgent(name="root", model=FunctionModel(reply), sub_agents=[*tasks], tools=tools)
     config = ResumabilityConfig(is_resumable=True) if resumable else None
     app = App(name="desk", root_agent=root, resumability_config=config)
     runner = Runner(app=app, session_service=store, auto_create_session=True)

@@ -55,7 +55,9 @@ def is_inside(key: SessionKey) -> bool:
 
 
 def is_inside_invocation(place: tuple[str, str, str], invocation_id: str) -> bool:
-    """Return whether the current code is part of an invocation, through any session service.
+    """Return whether the current run is part of an invocation, through any session service.
+
+    The run itself does not count: it may resume an invocation whose process died.
 
     Args:
       place: app, user and session.
@@ -64,8 +66,8 @@ def is_inside_invocation(place: tuple[str, str, str], invocation_id: str) -> boo
     run = CURRENT.get()
     if not isinstance(run, RunScope):
         return False
-    scopes = (run, *run.around)
-    return any(one.place == place and one.own_id == invocation_id for one in scopes)
+    found = (one for one in run.around if one.place == place and one.own_id == invocation_id)
+    return any(not one.is_over for one in found)
 
 
 class RunScope:

@@ -54,8 +54,8 @@ async def test_the_model_is_not_asked_to_transfer(store: Store, mode: Any) -> No
     helper = LlmAgent(name="helper", model=ScriptedModel([]))
     await talk_to(agent(model, mode=mode, sub_agents=[helper]), store).say()
     assert "transfer" not in system(model)
-    [tool] = model.requests[-1].config.tools or ()
-    assert [one.name for one in tool.function_declarations] == ["transfer_to_agent"]
+    tools: Any = model.requests[-1].config.tools
+    assert [one.name for one in tools[0].function_declarations] == ["transfer_to_agent"]
 
 
 async def test_an_agent_with_a_parent_is_told_both(store: Store) -> None:
