@@ -103,10 +103,11 @@ def _add_selection(chosen: Any) -> None:
     chosen.add_argument("--until", metavar="TIME", help="until: an age such as 1d, or a date")
     chosen.add_argument(
         "--label",
-        metavar="KEY=VALUE",
+        metavar="KEY[=VALUE]",
         action="append",
         default=[],
-        help="only with this custom metadata (RunConfig.custom_metadata); may be repeated",
+        help="only with this custom metadata (RunConfig.custom_metadata), with any value unless one "
+        "is given; may be repeated",
     )
     chosen.add_argument("--sample", metavar="N", type=int, help="at most N, chosen at random")
     chosen.add_argument(

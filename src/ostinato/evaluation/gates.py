@@ -52,7 +52,7 @@ def read_gates(expression: str, example: str) -> list[Gate]:
       example: a valid gate, for the error.
 
     Raises:
-      InputValidationError: a gate is not `NAME OPERATOR NUMBER`.
+      InputValidationError: a gate is not `NAME OPERATOR NUMBER`, or a share is above 100 %.
     """
     gates: list[Gate] = []
     for text in expression.split(","):
@@ -63,5 +63,9 @@ def read_gates(expression: str, example: str) -> list[Gate]:
             )
         name, sign, prefix, number, percent = match.groups()
         bound = float(f"{prefix}{number}") / (100 if percent else 1)
+        if percent and not prefix and bound > 1:
+            raise InputValidationError(
+                f"The gate {text.strip()!r} compares a share, which is 100% at most."
+            )
         gates.append(Gate(name, sign, bound, bool(percent), bool(prefix), text.strip()))
     return gates

@@ -175,7 +175,8 @@ class EvaluationReport:
         """Return the gates that are broken, with the number that broke each.
 
         Args:
-          expression: gates such as `failed>0,pass_rate<90%`; each says when to fail.
+          expression: gates such as `failed>0,pass_rate<90%`; each says when to fail. A percentage
+            of a count is a share of the cases.
 
         Raises:
           InputValidationError: the expression is not valid.
@@ -183,9 +184,13 @@ class EvaluationReport:
         broken: list[str] = []
         for gate in parse_gates(expression):
             found = self.measure(gate.name)
+            shown = f"{found:g}"
+            if gate.is_percentage and gate.name != "pass_rate":
+                found /= max(1, len(self.cases))
+                shown = f"{shown} of {len(self.cases)}"
             if gate.is_broken(found):
-                bound = f"{gate.name}{gate.sign}{gate.bound:g}"
-                broken.append(f"{gate.name} is {found:g} ({bound} fails)")
+                bound = gate.text if gate.is_percentage else f"{gate.name}{gate.sign}{gate.bound:g}"
+                broken.append(f"{gate.name} is {shown} ({bound} fails)")
         return broken
 
 
@@ -203,6 +208,10 @@ def parse_gates(expression: str) -> list[Gate]:
         if gate.is_signed:
             raise InputValidationError(f"The gate {gate.text!r} is no change: leave + or - out.")
         EvaluationReport([]).measure(gate.name)
+        if gate.is_percentage and gate.name in ("cost", "tokens", "seconds"):
+            raise InputValidationError(f"The gate {gate.text!r} is no share: write a number.")
+        if gate.name == "pass_rate" and gate.bound > 1:
+            raise InputValidationError(f"The gate {gate.text!r} is out of range: 0 to 1, or 100%.")
     return gates
 
 

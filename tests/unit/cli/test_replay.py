@@ -138,6 +138,7 @@ def test_ctrl_c_keeps_the_results_so_far(
     ("options", "message"),
     [
         (["--fail-on", "call>2"], "There is no gate 'call'"),
+        (["--fail-on", "calls>200%"], "compares a share, which is 100% at most"),
         (["--fail-on", "cost>10"], "write it as cost>+10%"),
         (["--fail-on", "calls>+2%"], "leave + or - out"),
         (["--fail-on", ""], "is not a gate"),

@@ -102,6 +102,7 @@ def test_a_report_counts() -> None:
         ("pass_rate<50%", ["pass_rate"]),
         ("pass_rate<0.4,flaky>1", []),
         ("cost>3,seconds==7", ["cost", "seconds"]),
+        ("failed>75%,flaky>=25%", ["flaky"]),
     ],
 )
 def test_gates_are_checked(gates: str, broken: list[str]) -> None:
@@ -109,7 +110,20 @@ def test_gates_are_checked(gates: str, broken: list[str]) -> None:
     assert [one.split()[0] for one in found] == broken
 
 
-@pytest.mark.parametrize("gates", ["failed", "", "failed>x", "nothing>1", "failed=>1"])
+@pytest.mark.parametrize(
+    "gates",
+    [
+        "failed",
+        "",
+        "failed>x",
+        "nothing>1",
+        "failed=>1",
+        "pass_rate<190%",
+        "pass_rate<90",
+        "cost>5%",
+        "worse>101%",
+    ],
+)
 def test_a_wrong_gate_is_refused(gates: str) -> None:
     with pytest.raises(InputValidationError, match="gate"):
         parse_gates(gates)
