@@ -106,7 +106,7 @@ def _add_selection(chosen: Any) -> None:
         metavar="KEY[=VALUE]",
         action="append",
         default=[],
-        help="only with this custom metadata (RunConfig.custom_metadata), with any value unless one "
+        help="only with this custom metadata (RunConfig.custom_metadata), any value unless one "
         "is given; may be repeated",
     )
     chosen.add_argument("--sample", metavar="N", type=int, help="at most N, chosen at random")

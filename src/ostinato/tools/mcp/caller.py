@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...auth.auth_credential import AuthCredential, AuthCredentialTypes
 from ...auth.credential_headers import credential_headers
-from ...errors import AgentConfigError
+from ..header_provider import ask_header_provider
 
 if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
@@ -67,7 +66,7 @@ class Callers:
         """
         headers: dict[str, str] = {}
         if self._header_provider is not None and context is not None:
-            headers |= await self._ask_provider(self._header_provider, context)
+            headers |= await ask_header_provider(self._header_provider, context)
         config = self.auth_config
         if config is None:
             return headers
@@ -77,21 +76,6 @@ class Callers:
         own = credential_headers(credential, config.auth_scheme)
         replaced = {name.lower() for name in own}
         return {k: v for k, v in headers.items() if k.lower() not in replaced} | own
-
-    async def _ask_provider(
-        self, provider: HeaderProvider, context: ReadonlyContext
-    ) -> dict[str, str]:
-        answer = provider(context)
-        found: Any = await answer if inspect.isawaitable(answer) else answer
-        if found is None:
-            return {}
-        if not isinstance(found, Mapping):
-            raise AgentConfigError(
-                f"header_provider returned {type(found).__name__}, but must return a mapping of "
-                "header names to texts."
-            )
-        headers = cast("Mapping[Any, Any]", found)
-        return {str(name): str(value) for name, value in headers.items()}
 
     def _find_credential(
         self, config: AuthConfig, context: ReadonlyContext | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, cast
@@ -21,6 +20,7 @@ from ...events.tool_origin import ToolOrigin, ToolPolicy
 from ...version import __version__
 from ..base_tool import BaseTool, InDoubt
 from ..call_doubt import CallNotRun, UnknownOutcome
+from ..header_provider import ask_header_provider
 from .api_parameter import ApiParameter
 from .auth_helpers import check_credential, credential_to_param, dict_to_auth_scheme, place_of
 from .credential_exchangers import AutoAuthCredentialExchanger, BaseAuthCredentialExchanger
@@ -38,12 +38,12 @@ from .rest_client import (
 from .rest_request import (
     RequestBuilder,
     RestRequest,
+    add_headers,
     check_header,
     drop_replaced,
-    set_header,
 )
 from .rest_result import ResultShaper, error_text
-from .spec_record import Operation, dict_of
+from .spec_record import Operation
 from .tool_auth_handler import ToolAuthHandler
 
 MAX_RESPONSE_CHARS = 100_000
@@ -475,8 +475,8 @@ class RestApiTool(BaseTool):
                 known.add(name.lower())
                 request.headers[name] = value
         provided = await self._provide_headers(tool_context)
-        for name, value in provided.items():
-            set_header(request.headers, name, value)
+        own = {one.original_name for one in credentials if one.param_location == "header"}
+        add_headers(request.headers, provided, own | (headers.keys() - {"User-Agent"}))
         for name, value in request.headers.items():
             check_header(name, value)
         secrets += secrets_of_headers(provided, is_all=True)
@@ -487,10 +487,7 @@ class RestApiTool(BaseTool):
         """Return the headers of the program's header_provider."""
         if self._header_provider is None or tool_context is None:
             return {}
-        provided: Any = self._header_provider(tool_context)
-        if inspect.isawaitable(provided):
-            provided = await provided
-        return {name: str(value) for name, value in dict_of(provided).items()}
+        return await ask_header_provider(self._header_provider, tool_context)
 
 
 def snake_to_lower_camel(snake_case_string: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -306,6 +306,32 @@ def set_header(headers: dict[str, str], name: str, value: str) -> None:
     for known in [one for one in headers if one.lower() == name.lower()]:
         del headers[known]
     headers[name] = value
+
+
+def add_headers(headers: dict[str, str], more: dict[str, str], kept: Iterable[str]) -> None:
+    """Add headers to those of a request, in place of those of the same name; cookies are joined.
+
+    Args:
+      headers: the request's headers; changed in place.
+      more: the headers to add.
+      kept: names of headers that are not replaced: they carry credentials.
+    """
+    fixed = {name.lower() for name in kept}
+    for name, value in more.items():
+        if name.lower() in fixed:
+            continue
+        if name.lower() == "cookie":
+            old = next((one for known, one in headers.items() if known.lower() == "cookie"), "")
+            value = _join_cookies(old, value)
+        set_header(headers, name, value)
+
+
+def _join_cookies(own: str, more: str) -> str:
+    """Return cookies with those of another header whose names are new."""
+    found = [one.strip() for one in own.split(";") if one.strip()]
+    names = {one.partition("=")[0] for one in found}
+    others = [one.strip() for one in more.split(";") if one.strip()]
+    return "; ".join([*found, *(one for one in others if one.partition("=")[0] not in names)])
 
 
 def drop_replaced(

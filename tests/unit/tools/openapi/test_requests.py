@@ -15,6 +15,7 @@ from ostinato import types
 from ostinato.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from ostinato.context.context import Context
 from ostinato.errors import AgentConfigError
+from ostinato.tools.openapi.auth_helpers import token_to_scheme_credential
 from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
 from ostinato.tools.openapi.request_body import BodyWriter
 from tests.unit.tools.contexts import make_invocation
@@ -434,6 +435,50 @@ async def test_headers_of_a_provider(server: RecordingServer) -> None:
         await tool.call(args={}, tool_context=await make_artifact_context())
         got = server.take().headers
         assert (got["x-user"], got["user-agent"], got["x-more"]) == ("user", "mine", "1")
+        await toolset.close()
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ("x-user: ann", "returned str"), ([("x-user", "ann")], "returned list"),
+    ({"Authorization": None}, "returned None for the header 'Authorization'"),
+])  # fmt: skip
+async def test_headers_that_a_provider_may_not_give(
+    server: RecordingServer, given: Any, told: str
+) -> None:
+    toolset = make_toolset(server, header_provider=lambda context: given)
+    tool = toolset.get_tool("fixed")
+    assert tool is not None
+    with pytest.raises(AgentConfigError, match=told):
+        await tool.call(args={}, tool_context=await make_artifact_context())
+    await toolset.close()
+
+
+async def test_a_provider_replaces_no_credential_and_no_cookie(server: RecordingServer) -> None:
+    more = {"x-key": "provider", "cookie": "mine=1; sid=provider"}
+    for where, name in (("header", "X-Key"), ("cookie", "sid")):
+        document = make_document({"/fixed": {"get": {
+            "operationId": "a", "responses": {}, "security": [{"key": []}],
+            "parameters": [param("shown", "cookie", required=True)]}}})  # fmt: skip
+        key = {"type": "apiKey", "in": where, "name": name}
+        document["components"] = {"securitySchemes": {"key": key}}
+        scheme, credential = token_to_scheme_credential("apikey", where, name, "secret")
+        toolset = make_toolset(
+            server,
+            spec_dict=document,
+            auth_scheme=scheme,
+            auth_credential=credential,
+            header_provider=lambda context: more,
+        )
+        tool = toolset.get_tool("a")
+        assert tool is not None
+        answer = await tool.call(
+            args={"shown": "yes"}, tool_context=await make_artifact_context()
+        )
+        assert server.requests, answer
+        got = server.take().headers
+        sid = "secret" if where == "cookie" else "provider"
+        assert got["x-key"] == ("provider" if where == "cookie" else "secret")
+        assert sorted(got["cookie"].split("; ")) == ["mine=1", "shown=yes", f"sid={sid}"]
         await toolset.close()
 
 
