@@ -471,9 +471,7 @@ async def test_a_provider_replaces_no_credential_and_no_cookie(server: Recording
         )
         tool = toolset.get_tool("a")
         assert tool is not None
-        answer = await tool.call(
-            args={"shown": "yes"}, tool_context=await make_artifact_context()
-        )
+        answer = await tool.call(args={"shown": "yes"}, tool_context=await make_artifact_context())
         assert server.requests, answer
         got = server.take().headers
         sid = "secret" if where == "cookie" else "provider"
