@@ -355,7 +355,7 @@ def test_each_kind_of_fault_alone_breaks_nothing(name: str) -> None:
 )
 def test_a_fault_of_the_runtime_is_found(name: str) -> None:
     with plant(name):
-        report = simulate(make_agent, runs=20, shrink=False)
+        report = simulate(make_agent, seed=1000, runs=20, shrink=False)
     assert report.failures
 
 
@@ -363,7 +363,7 @@ def test_a_fault_of_the_runtime_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", PLANTED)
 def test_each_planted_fault_is_found_within_100_000_steps(name: str) -> None:
     with plant(name):
-        report = simulate(make_agent, runs=60, shrink=False)
+        report = simulate(make_agent, seed=1000, runs=60, shrink=False)
     assert report.failures, f"{report.steps} steps"
     assert report.steps <= 100_000
 

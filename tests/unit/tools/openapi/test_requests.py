@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 import pytest
@@ -455,7 +455,8 @@ async def test_headers_that_a_provider_may_not_give(
 
 async def test_a_provider_replaces_no_credential_and_no_cookie(server: RecordingServer) -> None:
     more = {"x-key": "provider", "cookie": "mine=1; sid=provider"}
-    for where, name in (("header", "X-Key"), ("cookie", "sid")):
+    places: list[tuple[Literal["header", "cookie"], str]] = [("header", "X-Key"), ("cookie", "sid")]
+    for where, name in places:
         document = make_document({"/fixed": {"get": {
             "operationId": "a", "responses": {}, "security": [{"key": []}],
             "parameters": [param("shown", "cookie", required=True)]}}})  # fmt: skip
