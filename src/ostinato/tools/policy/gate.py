@@ -250,10 +250,15 @@ class _Check:
         return grant is not None
 
     async def _grant(self, rules: Sequence[Rule]) -> None:
-        """Store what the person granted beyond this call, under the rules that offer it."""
+        """Store what the person granted beyond this call, under the rules that offer it.
+
+        The payload of an answer to the tool's own question grants nothing.
+        """
         approval = self._approval
         payload: Any = None if approval is None else approval.payload
         wanted = read_key(payload, "grant")
+        if wanted is None or find_answered_note(self._ctx.log, self._call.id or "") is None:
+            return
         for rule in rules:
             if isinstance(wanted, str) and wanted in rule.grants:
                 await self._ledger.add_grant(

@@ -144,3 +144,30 @@ async def test_a_tool_that_sees_the_answer_may_have_a_payload_of_its_own() -> No
         await chat.answer(request, {"confirmed": True, "payload": {"args": EDIT}})
     await chat.answer(request, {"confirmed": True, "payload": {"days": 3}})
     assert seen == [{"days": 3}]
+
+
+async def test_an_answer_to_the_tools_own_question_grants_nothing() -> None:
+    paid: list[float] = []
+
+    def pay(amount: float, tool_context: Any) -> str:
+        """Pay from a research grant."""
+        answer = tool_context.tool_confirmation
+        if "level" not in (answer.payload or {}):
+            tool_context.request_confirmation(hint="Which?", payload={"level": "", "grant": ""})
+            return "asked"
+        paid.append(amount)
+        return "paid"
+
+    rule = Rule(
+        id="large", verdict="ask", tool="pay", args={"/amount": {"gt": 100}}, grants=["user"]
+    )
+    model = ScriptedModel([call("pay", amount=200), "Done.", call("pay", amount=300), "Done."])
+    root = Agent(name="clerk", model=model, tools=[pay])
+    chat = Conversation(App(name="shop", root_agent=root, policy=Policy(rules=[rule])))
+    await chat.say("Pay 200")
+    await chat.answer(chat.pending()[0], {"confirmed": True, "payload": {"grant": "once"}})
+    own = {"level": "gold", "grant": "user"}
+    await chat.answer(chat.pending()[0], {"confirmed": True, "payload": own})
+    assert paid == [200]
+    (asked,) = chat.pending()  # about the next payment
+    assert "grants" in (asked.args or {})["toolConfirmation"]["payload"]
