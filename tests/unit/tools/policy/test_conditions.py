@@ -174,3 +174,13 @@ def test_one_bad_item_is_enough_to_deny_and_all_have_to_be_good_to_allow() -> No
     )
     assert [deny.decide(one).verdict for one in (mixed, good)] == ["deny", "allow"]
     assert [allow.decide(one).verdict for one in (mixed, good)] == ["deny", "allow"]
+
+
+@pytest.mark.parametrize("verdict", ["deny", "ask", "allow"])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_rule_on_a_boolean_does_not_fit_the_other_one(verdict: Any, wanted: bool) -> None:
+    for condition in (wanted, {"equals": wanted}, {"in": [wanted]}):
+        rule = Rule(id="one", verdict=verdict, tool="go", args={"/live": condition})  # type: ignore[arg-type]
+        (operators,) = rule.args.values()
+        assert operators.is_met([wanted], restricts=verdict != "allow")
+        assert not operators.is_met([not wanted], restricts=verdict != "allow")
