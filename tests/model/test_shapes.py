@@ -7,18 +7,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.testing import Host, simulate
+from ostinato.testing import simulate
+from tests.model.model import rewind
 from tests.model.shapes import SHAPES, make_app
-
-
-async def rewind(host: Host) -> None:
-    said = [event.invocation_id for event in host.events if event.author == "user"]
-    if said:
-        await host.runner.rewind_async(
-            user_id=host.user_id,
-            session_id=host.session_id,
-            rewind_before_invocation_id=host.choose(said),
-        )
 
 
 @pytest.mark.long

@@ -93,9 +93,9 @@ def find_unfinished_answer(
             answered.update(call for call, _ in record.responses)
             continue
         for call_id, _ in record.responses:
-            found = find_request(log, call_id or "")
             call = find_asking_call(log, call_id or "")
-            if found is not None and call and call not in answered:
+            found = find_request(log, call_id or "") if call and call not in answered else None
+            if found is not None:
                 return record.event().content or types.Content(), found[1]
         if record.responses:
             return None

@@ -142,7 +142,7 @@ def _is_equal(value: Any, wanted: Any) -> bool | None:
         return False
     if isinstance(value, Mapping | list | Unreadable):
         return None
-    if isinstance(value, str | bool) and type(value) is type(wanted):
+    if any(isinstance(value, kind) and isinstance(wanted, kind) for kind in (str, bool)):
         return False
     if isinstance(value, bool) or isinstance(wanted, bool):
         return None  # tools read "yes", "1" and 1 as true
