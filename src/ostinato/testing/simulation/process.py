@@ -70,6 +70,7 @@ class Effect:
       time: when it began, in virtual seconds.
       app_name, user_id: the rest of the session's name.
       is_late: whether its process had lost the session by then, without knowing.
+      entered: whether the tool's body began; a simulated error comes before it.
       read_key: whether the tool's body read its idempotency key.
       finished: whether the body ended without an error.
       needs_approval: whether the tool always asks for an approval.
@@ -86,6 +87,7 @@ class Effect:
     app_name: str = ""
     user_id: str = ""
     is_late: bool = False
+    entered: bool = False
     read_key: bool = False
     finished: bool = False
     needs_approval: bool = False
@@ -200,6 +202,7 @@ class World:
         self.history.note(f"{self.loop.now:.6f} {effect.process} begins {effect.tool}")
         if fault == "tool_error":
             raise SimulatedToolError(f"Tool {effect.tool!r} failed (simulated).")
+        effect.entered = True
 
     async def end_tool(self, effect: Effect) -> None:
         """Take the time after the effect: a process may die here, too."""

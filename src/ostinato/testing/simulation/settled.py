@@ -180,8 +180,10 @@ class SettledSession:
                     f"repeated: {first.tool} ran {len(runs)} times for call {call_id}, and no "
                     "event says so"
                 )
-            keyed = any(one.read_key for one in runs) or first.repeatable or call_id in told
-            if repeats > 0 and not keyed and self._strict:
+            # Nothing is known of a body that no run has reached.
+            unkeyed = any(one.entered for one in runs) and not any(one.read_key for one in runs)
+            excused = first.repeatable or call_id in told
+            if repeats > 0 and unkeyed and not excused and self._strict:
                 raise self._report(
                     f"unkeyed: {first.tool} ran {len(runs)} times for one call and reads no key; "
                     "pass on tool_context.idempotency_key, or give the tool check= or in_doubt="
