@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from ostinato import ModelRetry
+from ostinato import Context, ModelRetry
 from ostinato.agents import LlmAgent
 from ostinato.apps import App, ResumabilityConfig
 from ostinato.models.llm_request import LlmRequest
 from ostinato.runners import Runner
-from ostinato.testing import FunctionModel, call
+from ostinato.testing import FunctionModel, ScriptedModel, call
 from ostinato.tools import FunctionTool, LongRunningFunctionTool
-from ostinato.workflow import START, Workflow
+from ostinato.workflow import START, FunctionNode, Workflow
 from tests.approvals.kit import PLACE, decide, requests
 
 
@@ -89,3 +89,35 @@ async def test_the_model_waits_for_all_approvals(store: Any, resumable: bool) ->
     assert office.paid == [2] and office.asked == {"clerk": 1, "writer": 0}
     await office.say(decide(one))
     assert office.paid == [2, 1] and office.asked == {"clerk": 2, "writer": 1}
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+@pytest.mark.parametrize("mode", ["single_turn", "task", None])
+async def test_an_agent_that_a_function_runs_acts_on_the_answer(
+    store: Any, mode: Any, confirmed: bool, resumable: bool
+) -> None:
+    paid: list[int] = []
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    model = ScriptedModel([call("pay", amount=1), "Done."])
+    tools: list[Any] = [FunctionTool(pay, require_confirmation=True)]
+    clerk = LlmAgent(name="clerk", mode=mode, model=model, tools=tools)
+
+    async def run_clerk(ctx: Context, node_input: Any) -> Any:
+        return await ctx.run_node(clerk, "Pay.")
+
+    code = FunctionNode(func=run_clerk, rerun_on_resume=True)
+    config = ResumabilityConfig(is_resumable=True) if resumable else None
+    graph = Workflow(name="flow", edges=[(START, code)])
+    app = App(name="desk", root_agent=graph, resumability_config=config)
+    runner = Runner(app=app, session_service=store, auto_create_session=True)
+    (asked,) = requests([one async for one in runner.run_async(**PLACE, new_message="Go.")])
+    answer = decide(asked, confirmed)
+    events = [one async for one in runner.run_async(**PLACE, new_message=answer)]
+    assert paid == [1] * confirmed
+    texts = [part.text for one in events for part in (one.content and one.content.parts) or ()]
+    assert "Done." in texts

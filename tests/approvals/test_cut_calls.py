@@ -8,11 +8,19 @@ from typing import Any
 
 import pytest
 
+from ostinato import Context
 from ostinato.agents import LlmAgent
 from ostinato.errors import NothingToResumeError
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import FunctionTool
-from ostinato.workflow import START, NodeTimeoutError, RetryConfig, Workflow, node
+from ostinato.workflow import (
+    START,
+    FunctionNode,
+    NodeTimeoutError,
+    RetryConfig,
+    Workflow,
+    node,
+)
 from tests.approvals.kit import requests
 from tests.support.loop_time import time_passes
 from tests.unit.flows.kit import Store, Talk, answer_to, responses
@@ -25,7 +33,8 @@ class Scene:
     """An agent with two approved calls: the tool `slow` is cut by its limit, `fast` ends.
 
     Args:
-      place: `agent`, `called` (by another agent), `node` or `task` (of a graph).
+      place: `agent`, `called` (by another agent), `node` or `task` (of a graph), `inner` (of a
+        graph that is the limited node), `code` (run by a function with `ctx.run_node`).
       retries: whether the limited agent or node is tried twice.
       policy: the `in_doubt` of the tools; empty for the default.
     """
@@ -41,8 +50,10 @@ class Scene:
         ]
         asks = [call("slow"), call("fast")]
         model = ScriptedModel([asks, *["Went on."] * 4])
-        mode: Any = {"called": "single_turn", "node": "single_turn", "task": "task"}.get(place)
-        own = {} if place in ("node", "task") else limits
+        in_graph = place in ("node", "task", "inner", "code")
+        mode: Any = "single_turn" if place == "called" or in_graph else None
+        mode = "task" if place == "task" else mode
+        own = {} if in_graph else limits
         agent = LlmAgent(name="payer", description="", mode=mode, model=model, tools=tools, **own)
         self.root: Any = agent
         if place == "called":
@@ -50,6 +61,16 @@ class Scene:
             self.root = LlmAgent(name="root", model=caller, sub_agents=[agent])
         elif place in ("node", "task"):
             self.root = Workflow(name="flow", edges=[(START, node(agent, **limits))])
+        elif place == "inner":
+            inner = Workflow(name="inner", edges=[(START, agent)])
+            self.root = Workflow(name="flow", edges=[(START, node(inner, **limits))])
+        elif place == "code":
+
+            async def pass_on(ctx: Context, node_input: Any) -> Any:
+                return await ctx.run_node(agent, "Pay.")
+
+            code = FunctionNode(func=pass_on, rerun_on_resume=True, **limits)
+            self.root = Workflow(name="flow", edges=[(START, code)])
 
     async def slow(self) -> str:
         self.effects.append("slow")
@@ -77,7 +98,7 @@ async def approve(talk: Talk, scene: Scene) -> None:
             await talk.say(None, invocation_id=first)
 
 
-@pytest.mark.parametrize("place", ["agent", "called", "node", "task"])
+@pytest.mark.parametrize("place", ["agent", "called", "node", "task", "inner", "code"])
 @pytest.mark.parametrize("retries", [False, True])
 @pytest.mark.parametrize("policy", ["", "at_most_once", "ask"])
 async def test_each_runs_once_and_its_end_is_told(
@@ -90,3 +111,47 @@ async def test_each_runs_once_and_its_end_is_told(
     told = [str(one) for one in responses(await talk.stored())]
     assert any("paid" in one for one in told)
     assert any(UNKNOWN in one for one in told)
+
+
+@pytest.mark.parametrize("approved", [False, True])
+@pytest.mark.parametrize("policy", ["", "at_most_once", "ask"])
+@pytest.mark.parametrize("mode", ["single_turn", "task"])
+async def test_a_call_cut_by_a_failing_node_beside_it_runs_once(
+    store: Store, approved: bool, policy: str, mode: Any
+) -> None:
+    begun = asyncio.Event()
+    effects: list[str] = []
+
+    async def pay() -> str:
+        effects.append("paid")
+        begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    async def fail(node_input: Any) -> None:
+        await begun.wait()
+        raise ValueError("The node beside it failed.")
+
+    more: dict[str, Any] = {"in_doubt": policy} if policy else {}
+    tool = FunctionTool(pay, require_confirmation=approved, **more)
+    model = ScriptedModel([call("pay"), *["Went on."] * 9])
+    agent = LlmAgent(name="payer", mode=mode, model=model, tools=[tool])
+    inner = Workflow(name="inner", edges=[(START, agent), (START, fail)])
+    retry = RetryConfig(max_attempts=3, initial_delay=0)
+    talk = Talk(Workflow(name="flow", edges=[(START, node(inner, retry_config=retry))]), store)
+    begin = asyncio.create_task(talk.say())
+    if approved:
+        while not requests(talk.seen):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        begin.cancel()
+        with suppress(asyncio.CancelledError):
+            await begin
+        (asked,) = requests(talk.seen)
+        await talk.fails(answer_to(asked, {"confirmed": True}))
+    else:
+        with pytest.raises(ValueError):
+            await begin
+    with suppress(ValueError, NothingToResumeError):
+        await talk.say(None, invocation_id=talk.seen[0].invocation_id)
+    assert effects == ["paid"]
+    assert any(UNKNOWN in str(one) for one in responses(await talk.stored()))

@@ -24,7 +24,7 @@ from ..sessions.log.event_log import (
 from ..sessions.log.resume import is_last_word
 from ..sessions.log.word_readers import read_word_scopes
 from ..tools.json_fit import parse_answer
-from .node_errors import ToolInDoubtError
+from .node_errors import ToolInDoubtError, ToolUnreachableError
 from .stored_output import PLACES, from_json
 
 REQUEST_CREDENTIAL = "adk_request_credential"
@@ -121,6 +121,7 @@ class PastRun:
         event that the agent has ended comes after it.
       closed: whether that event is there.
       errors: how often it raised since it last asked for something or began.
+      unreached: how many of these say that its tool's server could not be reached.
       doubts: how often the end of a run cut its tool's call, or the tool was not run again because
         the outcome of its call is unknown.
     """
@@ -136,6 +137,7 @@ class PastRun:
         "requests",
         "route",
         "said",
+        "unreached",
     )
 
     def __init__(self) -> None:
@@ -145,7 +147,7 @@ class PastRun:
         self.has_output = self.said = self.closed = False
         self.route: Any = None
         self.requests: dict[str, Request] = {}
-        self.errors = self.doubts = 0
+        self.errors = self.doubts = self.unreached = 0
 
     @property
     def waiting(self) -> set[str]:
@@ -245,6 +247,7 @@ class Past:
             self._take_task(record, path, above)
         if fields.get("errorCode") and "content" not in fields:
             run.errors += 1
+            run.unreached += fields["errorCode"] == ToolUnreachableError.__name__
             run.doubts += fields["errorCode"] == ToolInDoubtError.__name__
             for request in run.requests.values():
                 request.withdrawn |= not (request.answered or request.task or request.stays)
@@ -290,7 +293,7 @@ class Past:
             self._asked[request.call_id] = request
             for run in above:
                 run.requests[request.call_id] = request
-            above[0].errors = 0
+            above[0].errors = above[0].unreached = 0
 
     def _take_task(self, record: EventRecord, path: str, above: list[PastRun]) -> None:
         """Note whose turn it is in a task: the user's, where its agent has said something last."""

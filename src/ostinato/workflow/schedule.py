@@ -60,8 +60,8 @@ async def execute_node(run: NodeRun) -> AsyncGenerator[Event, None]:
             if not hasattr(error, "__notes__"):
                 error.add_note(f"Raised by workflow node {run.path} (attempt {run.attempt}).")
             yield _error_event(run, error)
-            for event in _close_cut_calls(run, error):
-                yield event
+        for event in _close_cut_calls(run, error):
+            yield event
         config = run.node.retry_config
         is_final = config is None or isinstance(error, ToolNotRunError)
         pause = None if config is None or is_final else config.pause_after(run.attempt, error)
@@ -113,8 +113,11 @@ def _take_over(run: NodeRun) -> dict[str, Any] | None:
 def _stays_waiting(run: NodeRun, past: PastRun) -> bool:
     """Return whether a node that is run again for each answer has got none since it ran.
 
-    A graph runs in any case: it looks at each of its nodes by itself.
+    A graph runs in any case: it looks at each of its nodes by itself. A tool's question is the end
+    of its call, so that it never runs before the answer.
     """
+    if isinstance(run.node, ToolNode):
+        return True
     if not run.node.rerun_on_resume or run.node.runs_graph:
         return False
     return not _goes_on(run, past)
@@ -355,7 +358,7 @@ def _close_cut_calls(run: NodeRun, error: Exception) -> Sequence[Event]:
     The model of the next attempt reads there that they may have taken effect.
     """
     close, log = run.invocation.services.close_cut_calls, run.invocation.log
-    if close is None or run.node.runs_graph or not (log.unanswered or log.has_long_running):
+    if close is None or not (log.unanswered or log.has_long_running):
         return ()
     return close(run.invocation, error, run.path)
 

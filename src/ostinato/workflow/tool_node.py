@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,6 @@ from pydantic import SkipValidation
 
 from .. import types
 from .._aborted_tool import ABORTS, as_tool_error
-from ..auth.tool_confirmation import ToolConfirmation
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
@@ -22,8 +20,8 @@ from ..errors import GraphError, NodeError, ToolTimeoutError
 from ..events.event import EVENT_TEMPLATE, Event
 from ..events.node_call import record_node_call
 from ..events.pending import is_runtime_hint
-from ..events.request_input import DECLINED, REQUEST_INPUT, RequestInput, read_tool_question
-from ..events.tool_origin import OWN_TOOL, TOOL_ORIGINS, ToolOrigin, read_tool_origin
+from ..events.request_input import REQUEST_INPUT, RequestInput, read_tool_question
+from ..events.tool_origin import OWN_TOOL, TOOL_ORIGINS, read_tool_origin
 from ..sessions.log.resume import RERUN
 from ..tools.agent_tool import AgentTool
 from ..tools.base_tool import BaseTool, find_outside_origin
@@ -37,6 +35,16 @@ from ..tools.call_doubt import (
 )
 from ..tools.function_tool import REJECTED
 from ..tools.result_limits import storable_args, without_nul
+from .node_answers import (
+    DOUBT_NUMBER,
+    MOST_QUESTIONS,
+    check_count,
+    check_origin,
+    failed_since_answer,
+    find_answer,
+    list_decided_doubts,
+    was_shown,
+)
 from .node_errors import (
     NodeTimeoutError,
     ToolInDoubtError,
@@ -49,14 +57,13 @@ from .rehydrate import QUESTION, TOOL_ASKS
 from .stored_output import to_json
 
 _MAX_ARGS = 500  # characters of the arguments in a question
-_MOST_QUESTIONS = 5  # about one call, if its arguments change after each
 _FOR_PROGRAMS = "FunctionResponse"  # a hint with this word tells programs how to answer
-_NUMBER = re.compile(r"r?\d{1,9}")
 _CUT = (
     "An attempt of this call was cut off, so it is unknown whether the call took effect. It was "
     "not run again. Check what happened before you repeat it."
 )
 _GIVEN_UP = "It is unknown whether the call took effect. It was not run again."
+_FAILED = "It was approved before, ran and failed."
 _DOUBTFUL = (NodeTimeoutError, ToolTimeoutError, ToolOutcomeUnknownError)
 """Errors after which a call that has begun is in doubt."""
 _EDITABLE: dict[str, Any] = {
@@ -149,6 +156,7 @@ class NodeCall:
       is_cut: whether that attempt was one of this run.
       is_answered: whether a person has decided on this doubt.
       is_rejected: whether a person rejected the call when the runtime asked.
+      has_failed: whether the tool ran after an approval and failed, so that a person is asked anew.
     """
 
     ctx: InvocationContext
@@ -164,6 +172,7 @@ class NodeCall:
     is_cut: bool
     is_answered: bool
     is_rejected: bool
+    has_failed: bool
 
     @property
     def has_begun(self) -> bool:
@@ -221,12 +230,13 @@ class NodeCall:
         if asked.payload is not None:
             payload["payload"] = to_json(asked.payload)
         hint = "" if _FOR_PROGRAMS in asked.hint else asked.hint
+        failed = _FAILED if self.has_failed else ""
         args = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
         if len(args) > _MAX_ARGS:
             args = args[:_MAX_ARGS] + "..."
         request = RequestInput(
             interrupt_id=self.question_id,
-            message=f"Run {self.tool.name}({args})? {hint}".strip(),
+            message=" ".join(filter(None, (f"Run {self.tool.name}({args})?", hint, failed))),
             payload=payload,
             response_schema=bool if asked.payload is None else _EDITABLE,
         )
@@ -306,7 +316,7 @@ def find_asking_call(question: types.FunctionCall) -> str:
     call_id, count = question.id or "", 0
     while asks and count < 2:  # the doubt, and which question about it
         head, _, number = call_id.rpartition(":")
-        if not head or _NUMBER.fullmatch(number) is None:
+        if not head or DOUBT_NUMBER.fullmatch(number) is None:
             break
         call_id, count = head, count + 1
     return call_id if count and "@" in call_id else ""
@@ -319,15 +329,7 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
       NodeError: the input holds no arguments.
       ToolNotRunError: a person approved another tool.
     """
-    args = plain_model(node_input)
-    if args is None:
-        args = {}
-    if not isinstance(args, Mapping):
-        raise NodeError(
-            f"Node {ctx.node_path} calls tool {tool.name!r} and takes its arguments as a "
-            f"dict; it got {type(args).__name__}."
-        )
-    arguments = dict(cast("Mapping[str, Any]", args))
+    arguments = _read_arguments(ctx, tool, node_input)
     invocation = ctx.get_invocation_context()
     call_id = f"{invocation.invocation_id}:{ctx.node_path}"
     has_begun = call_id in invocation.run_state.started_call_ids
@@ -337,17 +339,20 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
     # Each doubt has questions of its own: an old approval never answers a new doubt. An answer to
     # one counts, even if the tool's policy does not ask any more.
     is_answered = bool(doubt) and f"{call_id}:{doubt}" in ctx.resume_inputs
-    decided = _list_decided_doubts(ctx.resume_inputs, call_id)
+    decided = list_decided_doubts(ctx.resume_inputs, call_id)
     # What the tool asks in a run that a person allowed has the number of that doubt.
     base = f"{call_id}:{doubt if asks or is_answered else (decided or [0])[-1]}"
-    answer, answered_id, question_id = _find_answer(ctx, base)
+    answer, answered_id, question_id = find_answer(ctx, base)
+    has_failed = answer is not None and answer.confirmed and failed_since_answer(ctx.node_run)
+    if has_failed:
+        answer, is_answered = None, False
     is_rejected = answer is not None and not answer.confirmed
     question = invocation.log.find_call(answered_id) if answer is not None else None
     if question is not None and not is_rejected:
         asked = read_tool_origin(question.event(), call_id) or OWN_TOOL
-        _check_origin(tool, arguments, asked, ctx.node_path)
-        if not _was_shown(question.event(), answered_id, arguments):
-            _check_count(tool, question_id == f"{base}:{_MOST_QUESTIONS}", ctx.node_path)
+        check_origin(tool, arguments, asked, ctx.node_path)
+        if not was_shown(question.event(), answered_id, arguments):
+            check_count(tool, question_id == f"{base}:{MOST_QUESTIONS}", ctx.node_path)
             answer, is_answered = None, False
     if is_rejected:
         is_rejected = question is None or not question.has_metadata(TOOL_ASKS)
@@ -371,54 +376,20 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
         has_begun,
         is_answered,
         is_rejected,
+        has_failed,
     )
 
 
-def _check_origin(tool: BaseTool, args: dict[str, Any], asked: ToolOrigin, path: str) -> None:
-    """Check that a person was asked about the tool that the node has now.
-
-    Args:
-      tool: the tool.
-      args: the call's arguments.
-      asked: the origin of the tool that asked.
-      path: the node.
-
-    Raises:
-      ToolNotRunError: another tool asked.
-    """
-    now = find_outside_origin(tool, args) or OWN_TOOL
-    if asked.is_same_tool(now) and asked.place == now.place:
-        return
-    raise ToolNotRunError(
-        f"Tool {tool.name!r} of node {path} was not run: it is one of "
-        f"{now.source_text or 'the program'} now, and a person was asked about one of "
-        f"{asked.source_text or 'the program'}. Start a new invocation to ask anew."
-    )
-
-
-def _check_count(tool: BaseTool, is_last: bool, path: str) -> None:
-    """Refuse to ask about a call any more whose arguments change after each approval.
-
-    Raises:
-      ToolNotRunError: this was the last question.
-    """
-    if is_last:
-        raise ToolNotRunError(
-            f"Tool {tool.name!r} of node {path} was not run: its arguments differed after each of "
-            f"{_MOST_QUESTIONS} approvals. Let the node before it give the same output each time."
+def _read_arguments(ctx: Context, tool: BaseTool, node_input: Any) -> dict[str, Any]:
+    args = plain_model(node_input)
+    if args is None:
+        args = {}
+    if not isinstance(args, Mapping):
+        raise NodeError(
+            f"Node {ctx.node_path} calls tool {tool.name!r} and takes its arguments as a "
+            f"dict; it got {type(args).__name__}."
         )
-
-
-def _was_shown(question: Event, question_id: str, args: dict[str, Any]) -> bool:
-    """Return whether a person was asked about the arguments that the tool gets now.
-
-    The input may have changed since: a plugin edited the event that the log has of it.
-    """
-    for call in question.get_function_calls():
-        payload: Any = (call.args or {}).get("payload")
-        if call.id == question_id and isinstance(payload, dict):
-            return cast("dict[str, Any]", payload).get("args") == to_json(args)
-    return False
+    return dict(cast("Mapping[str, Any]", args))
 
 
 def _find_doubt(ctx: Context, call_id: str) -> str:
@@ -437,36 +408,8 @@ def _find_doubt(ctx: Context, call_id: str) -> str:
     given_up = ctx.get_invocation_context().run_state.doubtful_calls.get(call_id)
     if given_up is not None:
         return str(given_up)
-    decided = _list_decided_doubts(ctx.resume_inputs, call_id)
+    decided = list_decided_doubts(ctx.resume_inputs, call_id)
     return told if told and told not in decided else (decided or [""])[-1]
-
-
-def _list_decided_doubts(inputs: Mapping[str, Any], call_id: str) -> list[str]:
-    """Return the doubts about a call that a person has decided, oldest first."""
-    prefix = f"{call_id}:"
-    found = [key[len(prefix) :].partition(":")[0] for key in inputs if key.startswith(prefix)]
-    return [one for one in found if one != "0" and _NUMBER.fullmatch(one)]
-
-
-def _find_answer(ctx: Context, base: str) -> tuple[ToolConfirmation | None, str, str]:
-    """Return the newest answer to a call's questions, with its id, and the next question's id."""
-    answer: ToolConfirmation | None = None
-    answered_id, question_id, asked = "", base, 0
-    log, inputs = ctx.get_invocation_context().log, ctx.resume_inputs
-    while question_id in inputs:
-        given: Any = inputs[question_id]
-        fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {"confirmed": given}
-        record = log.find_call(question_id)
-        metadata = (record.event().custom_metadata if record is not None else None) or {}
-        if metadata.get(TOOL_ASKS) == QUESTION:
-            answer = ToolConfirmation(confirmed=given != DECLINED, payload=cast("Any", given))
-        else:
-            answer = ToolConfirmation(
-                confirmed=fields.get("confirmed") is True, payload=fields.get("payload")
-            )
-        asked += 1
-        answered_id, question_id = question_id, f"{base}:{asked}"
-    return answer, answered_id, question_id
 
 
 async def _check_policy(call: NodeCall) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
+from ostinato.events.request_input import RequestInput
 from ostinato.tools import FunctionTool, ToolContext
-from ostinato.workflow import START, Workflow, node
+from ostinato.workflow import START, RetryConfig, Workflow, node
 from tests.support.loop_time import time_passes
 from tests.unit.flows.kit import Store, Talk, answer_to
 from tests.unit.flows.kit import store as store
@@ -51,3 +54,78 @@ async def test_the_first_runs_answer_is_not_read_again(store: Store) -> None:
     await answer(True)  # run it again
     await answer({"confirmed": False, "payload": {"sum": 2}})
     assert read == [(True, {"sum": 1}), (False, {"sum": 2})]
+
+
+def asked_last(talk: Talk) -> Any:
+    """The newest question of a node."""
+    return [
+        call
+        for event in talk.seen
+        for call in event.get_function_calls()
+        if call.name == "adk_request_input"
+    ][-1]
+
+
+class Till:
+    """A tool of a graph beside a question, and how often it ran.
+
+    Args:
+      failures: how many of its first runs fail.
+      options: of the tool.
+    """
+
+    def __init__(self, failures: int, retry: RetryConfig | None = None, **options: Any) -> None:
+        self.runs = 0
+        self.failures = failures
+        pay: Any = FunctionTool(self.pay, **options)
+        pay = node(pay, retry_config=retry) if retry is not None else pay
+        edges: list[Any] = [(START, begin, pay), (START, self.ask)]
+        self.graph = Workflow(name="flow", edges=edges)
+
+    async def pay(self) -> None:
+        self.runs += 1
+        if self.runs <= self.failures:
+            raise ValueError("The bank failed.")
+
+    def ask(self, node_input: Any) -> RequestInput:
+        return RequestInput(message="Is it right?")
+
+
+@pytest.mark.parametrize("retry", [None, RetryConfig(max_attempts=2, initial_delay=0)])
+async def test_an_approval_counts_for_the_attempts_of_one_run(
+    store: Store, retry: RetryConfig | None
+) -> None:
+    attempts = 1 if retry is None else 2
+    till = Till(attempts, retry, require_confirmation=True)
+    talk = Talk(till.graph, store)
+    await talk.say()
+    asked = [one for event in talk.seen for one in event.get_function_calls()]
+    (other,) = [one for one in asked if (one.args or {}).get("message") == "Is it right?"]
+    await talk.fails(answer_to(asked_last(talk), {"result": True}))
+    assert till.runs == attempts
+    await talk.say(answer_to(other, {"result": "yes"}))
+    again = asked_last(talk)
+    assert (again.args or {})["message"] == "Run pay()? It was approved before, ran and failed."
+    await talk.say(None, invocation_id=talk.seen[0].invocation_id)
+    assert till.runs == attempts
+    await talk.say(answer_to(again, {"result": True}))
+    assert till.runs == attempts + 1
+
+
+async def test_a_resume_without_an_answer_runs_no_call_in_doubt(store: Store) -> None:
+    runs: list[str] = []
+
+    async def pay() -> None:
+        runs.append("begun")
+        await asyncio.Event().wait()
+
+    retry = RetryConfig(max_attempts=2, initial_delay=0)
+    tool = node(FunctionTool(pay, in_doubt="ask"), timeout=60.0, retry_config=retry)
+    talk = Talk(Workflow(name="flow", edges=[(START, begin, tool)]), store)
+    run = asyncio.create_task(talk.say())
+    await time_passes(run.done)
+    await run
+    asked = asked_last(talk)
+    for _ in range(2):
+        await talk.say(None, invocation_id=talk.seen[0].invocation_id)
+    assert runs == ["begun"] and asked_last(talk).id == asked.id

@@ -136,12 +136,17 @@ def _repeat_questions(ctx: InvocationContext, cause: BaseException) -> list[Even
     return [
         _repeat_question(call)
         for call in unfinished_decisions(ctx.log, ctx.invocation_id)
-        if kind_of(call.name) != "result" and _is_unused(ctx, call.call_id)
+        if kind_of(call.name) != "result" and _is_unused(ctx, call)
     ]
 
 
-def _is_unused(ctx: InvocationContext, call_id: str) -> bool:
-    """Return whether no node has ended or said anything since a question was answered."""
+def _is_unused(ctx: InvocationContext, question: OpenCall) -> bool:
+    """Return whether no node has ended or said anything since a question was answered, and the tool
+    node that asked has not begun its call.
+    """
+    call_id = question.call_id
+    if _has_begun(ctx, f"{ctx.invocation_id}:{question.record.path}"):
+        return False
     for record in ctx.log.invocation(ctx.invocation_id):
         if record.author == "user" and any(call == call_id for call, _ in record.responses):
             answered, past = ctx.log.records.index(record), ctx.run_state.past

@@ -27,6 +27,7 @@ from ...sessions.log.event_log import (
 from ...sessions.log.resume import Resume
 from ...tools.agent_tool import AgentTool
 from ...tools.base_toolset import BaseToolset
+from ...workflow.nodes import ToolNode
 from .task_choice import find_graph, find_outermost_call
 
 logger = get_logger(__name__)
@@ -355,6 +356,27 @@ def agents_below(root: BaseAgent) -> Iterator[BaseAgent]:
         yield from agents_below(agent)
     if isinstance(root, NodeAgent):
         yield from (one for one in iterate_nodes(root.root_node) if isinstance(one, BaseAgent))
+
+
+def may_run_from_code(root: BaseAgent, record: EventRecord) -> bool:
+    """Return whether a record may be of an agent that a node's own code runs with `ctx.run_node`.
+
+    Such an agent is in no tree; a run of its node finds it.
+
+    Args:
+      root: the agents.
+      record: what the agent said or called.
+    """
+    graph = find_graph(root, record)
+    if graph is None:
+        return False
+    nodes = {node.name: node for node in iterate_nodes(graph.root_node)}
+    above = [nodes.get(segment.partition("@")[0]) for segment in record.path.split("/")[:-1]]
+    return any(
+        node is not None and node.rerun_on_resume and not node.runs_graph
+        for node in above
+        if not isinstance(node, BaseAgent | ToolNode)
+    )
 
 
 def toolsets_of(root: BaseAgent) -> list[BaseToolset]:

@@ -56,7 +56,7 @@ from ...tools.base_tool import BaseTool, describe_origin
 from ...tools.function_tool import make_rejection
 from ...tools.json_fit import parse_answer
 from ...workflow.requests import is_request
-from .agent_choice import agents_below
+from .agent_choice import agents_below, may_run_from_code
 from .policy_answers import find_payload_fault, find_unknown_field, is_policy_question
 
 _CREDENTIAL_FIELDS = {  # by AuthCredentialTypes
@@ -281,6 +281,8 @@ async def check_tools(
         agent = _agent_of(root_agent, request.author)
         decision, edited = _read_decision(request, given[answer.call_id])
         is_rejected = decision is not None and not decision.confirmed
+        if agent is None and may_run_from_code(root_agent, record):
+            continue  # its run looks for the tool
         if agent is None:
             if is_rejected and len(answers) == 1:
                 continue  # see `close_calls_of_gone_agents`
@@ -427,6 +429,8 @@ def close_calls_of_gone_agents(
             continue
         index, record = _record_of(ctx.log, request.call_id)
         if not _is_about_tool(request, record) or _agent_of(root_agent, request.author):
+            continue
+        if may_run_from_code(root_agent, record):
             continue
         gone += 1
         call_id = original_call_id(request.name, read_question(request)[0].args or {})
