@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostinato import Context, ModelRetry
+from ostinato import Context, ModelRetry, types
 from ostinato.agents import LlmAgent
 from ostinato.apps import App, ResumabilityConfig
 from ostinato.models.llm_request import LlmRequest
@@ -14,6 +14,7 @@ from ostinato.runners import Runner
 from ostinato.testing import FunctionModel, ScriptedModel, call
 from ostinato.tools import FunctionTool, LongRunningFunctionTool
 from ostinato.workflow import START, FunctionNode, Workflow
+from ostinato.workflow.node_errors import ToolNotRunError
 from tests.approvals.kit import PLACE, decide, requests
 
 
@@ -121,3 +122,71 @@ async def test_an_agent_that_a_function_runs_acts_on_the_answer(
     assert paid == [1] * confirmed
     texts = [part.text for one in events for part in (one.content and one.content.parts) or ()]
     assert "Done." in texts
+
+
+class Desk:
+    """A graph of a tool and an agent side by side, each of which asks for an approval.
+
+    Attributes:
+      paid: what the tools were run with.
+    """
+
+    def __init__(self, service: Any, resumable: bool) -> None:
+        self.paid: list[str] = []
+
+        def pay_bill() -> None:
+            self.paid.append("bill")
+
+        def pay_fee() -> str:
+            self.paid.append("fee")
+            return "paid"
+
+        def begin(node_input: Any) -> dict[str, Any]:
+            return {}
+
+        model = ScriptedModel([call("pay_fee"), "Done."])
+        fee = FunctionTool(pay_fee, require_confirmation=True)
+        clerk = LlmAgent(name="clerk", mode="single_turn", model=model, tools=[fee])
+        bill = FunctionTool(pay_bill, require_confirmation=True)
+        graph = Workflow(name="flow", edges=[(START, begin, bill), (START, clerk)])
+        config = ResumabilityConfig(is_resumable=resumable)
+        app = App(name="desk", root_agent=graph, resumability_config=config)
+        self.runner = Runner(app=app, session_service=service, auto_create_session=True)
+
+    async def ask(self) -> tuple[Any, Any]:
+        """Return the requests of the tool and of the agent."""
+        events = [one async for one in self.runner.run_async(**PLACE, new_message="Go.")]
+        calls = [one for event in events for one in event.get_function_calls()]
+        return next(one for one in calls if one.name == "adk_request_input"), requests(events)[0]
+
+    async def answer(self, *parts: Any) -> None:
+        """Answer in one message; the run ends with the rejected tool's error."""
+        message = types.Content(role="user", parts=[*parts])
+        with pytest.raises(ToolNotRunError):
+            async for _ in self.runner.run_async(**PLACE, new_message=message):
+                pass
+
+
+def reject(request: Any) -> Any:
+    answer = types.FunctionResponse(id=request.id, name=request.name, response={"result": False})
+    return types.Part(function_response=answer)
+
+
+@pytest.mark.parametrize("order", ["tool first", "agent first", "together"])
+async def test_an_approval_beside_a_rejected_tool_is_acted_on(
+    store: Any, resumable: bool, order: str
+) -> None:
+    desk = Desk(store, resumable)
+    tool, agent = await desk.ask()
+    (approval,) = decide(agent).parts or []
+    if order == "together":
+        await desk.answer(reject(tool), approval)
+    elif order == "tool first":
+        await desk.answer(reject(tool))
+        await desk.answer(approval)
+    else:
+        async for _ in desk.runner.run_async(**PLACE, new_message=decide(agent)):
+            pass
+        await desk.answer(reject(tool))
+    assert desk.paid == ["fee"]
+    await desk.runner.close()

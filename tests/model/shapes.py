@@ -8,11 +8,12 @@ from typing import Any
 
 from ostinato import App, types
 from ostinato.agents import LlmAgent, ParallelAgent, SequentialAgent
+from ostinato.apps import ResumabilityConfig
 from ostinato.events.request_input import RequestInput
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_response import LlmResponse
 from ostinato.tools import FunctionTool, ToolContext
-from ostinato.workflow import START, Workflow
+from ostinato.workflow import START, JoinNode, Workflow
 
 Step = tuple[str, dict[str, Any]]
 
@@ -133,6 +134,33 @@ def a_graph_in_a_graph() -> Workflow:
     return Workflow(name="root", edges=[(START, note, inner, single("s1"), amount)])
 
 
+def three_that_ask_side_by_side() -> Workflow:
+    join = JoinNode(name="join")
+    lines = [(START, amount, payment(), join), (START, single(), join), (START, task(), join)]
+    return Workflow(name="root", edges=[*lines, (join, note)])
+
+
+def a_task_that_calls_agents() -> LlmAgent:
+    plan = [SINGLE, TASK], [("finish_task", {"result": "r"})]
+    boss = agent("boss", *plan, mode="task", sub_agents=[single(), task()])
+    return agent("root", [("boss", {"request": "z"})], sub_agents=[boss])
+
+
+def _callers() -> list[LlmAgent]:
+    calls = [("check2", {"request": "y"})]
+    first = agent("first", [TASK, TASK], sub_agents=[task()])
+    return [first, agent("second", calls, sub_agents=[single("check2")])]
+
+
+def callers_in_sequence() -> SequentialAgent:
+    return SequentialAgent(name="root", sub_agents=[*_callers()])
+
+
+def callers_in_parallel() -> ParallelAgent:
+    third = agent("third", [PAY], tools=[payment()])
+    return ParallelAgent(name="root", sub_agents=[*_callers(), third])
+
+
 SHAPES = (
     a_task,
     a_single_turn_beside_a_payment,
@@ -143,8 +171,13 @@ SHAPES = (
     agents_and_a_question_in_a_graph,
     a_graph_in_a_sequence,
     a_graph_in_a_graph,
+    three_that_ask_side_by_side,
+    a_task_that_calls_agents,
+    callers_in_sequence,
+    callers_in_parallel,
 )
 
 
-def make_app(make: Any) -> App:
-    return App(name="shapes", root_agent=make())
+def make_app(make: Any, *, resumable: bool = False) -> App:
+    config = ResumabilityConfig(is_resumable=resumable)
+    return App(name="shapes", root_agent=make(), resumability_config=config)

@@ -14,7 +14,8 @@ from tests.model.shapes import SHAPES, make_app
 
 @pytest.mark.long
 @pytest.mark.parametrize("model", ["own", None], ids=["planned", "by chance"])
+@pytest.mark.parametrize("resumable", [False, True], ids=["plain", "resumable"])
 @pytest.mark.parametrize("make", SHAPES)
-def test_every_answer_is_acted_on(make: Any, model: Any) -> None:
-    app = partial(make_app, make)
+def test_every_answer_is_acted_on(make: Any, resumable: bool, model: Any) -> None:
+    app = partial(make_app, make, resumable=resumable)
     simulate(app, seed=500, runs=6, model=model, host_actions={"rewind": rewind}).assert_held()

@@ -21,6 +21,7 @@ from ..flows.llm_flows.resume.user_answers import has_call_answers
 from ..sessions.log.call_requests import find_asking_call, kind_of, unfinished_decisions
 from ..sessions.log.event_log import EventRecord
 from ..sessions.log.resume import OpenCall
+from .recovery.closing import close_call_of_ended_task
 from .routing.agent_choice import agents_below, prepare_answer
 from .routing.task_choice import Run, after_tasks, find_graph
 
@@ -133,6 +134,9 @@ async def _run_left_calls(
             if record.path:
                 place_in_tree(event, record.place().path)
             yield event
+        closed = close_call_of_ended_task(ctx.log, record.scope)
+        if closed is not None:
+            yield closed
 
 
 def have_agents_ended(ctx: InvocationContext) -> bool:

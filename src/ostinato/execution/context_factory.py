@@ -49,7 +49,7 @@ from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_l
 from .message_blobs import save_blobs
 from .recovery.blockers import is_open
 from .recovery.closing import close_cut_calls, close_parked_calls, seal, try_to_seal
-from .routing.agent_choice import check_graphs_answered, place_run, prepare_resume
+from .routing.agent_choice import check_graphs_answered, go_to_task, place_run, prepare_resume
 from .routing.answers import check_tools, close_calls_of_gone_agents, read_answers
 from .routing.task_choice import (
     MessageTarget,
@@ -178,8 +178,7 @@ class ContextFactory:
         programs of google-adk may omit, the agent runs on the session alone.
 
         Returns:
-          The context; None if no agent has to run, because the message rejects the request of a
-          removed agent.
+          The context; None if no agent runs: the message rejects the request of a removed one.
         """
         request = turn.request
         new_message = request.message or types.Content()
@@ -204,11 +203,12 @@ class ContextFactory:
                 return None
         elif sealing or request.state_delta:
             await turn.commit((*sealing, *_state_event(ctx, request.state_delta)))
-        if answered is None:
-            ctx.agent = request.runner.find_agent(session, self.root_agent)
-            place_run(ctx, self.root_agent, None)
-        else:
+        if answered is not None:
             prepare_resume(ctx, self.root_agent)
+            return ctx
+        ctx.agent = request.runner.find_agent(session, self.root_agent)
+        go_to_task(ctx, target.asked)
+        place_run(ctx, self.root_agent, None)
         return ctx
 
     async def _check_not_abandoned(self, turn: Turn) -> None:

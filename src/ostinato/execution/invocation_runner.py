@@ -41,9 +41,10 @@ from .context_factory import ContextFactory, begins_as_named, end_broken_run, no
 from .history_compaction import compact_history
 from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
-from .recovery.closing import YieldEnding, error_event, report_error, seal, try_to_seal
+from .recovery.closing import error_event, report_error, seal, try_to_seal
 from .recovery.detached_tasks import DetachedTasks
 from .recovery.recovery import Recovery, check_key
+from .recovery.yield_ending import YieldEnding
 from .request_checks import apply_event_hooks
 from .rewind import append_rewind
 from .routing.task_choice import after_tasks

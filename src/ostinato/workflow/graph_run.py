@@ -15,7 +15,7 @@ from .._aclosing import Aclosing
 from .._adk_mode import follows_adk
 from .._log import get_logger
 from ..context.invocation import InvocationContext
-from ..errors import NodeError
+from ..errors import CallerError, NodeError, StoreError
 from ..events.event import Event
 from .graph import Graph, Stop
 from .lanes import Lanes
@@ -79,29 +79,55 @@ class GraphRun:
         self._give_output()
 
     async def _side_by_side(self) -> AsyncGenerator[Event, None]:
-        """Run what is ready, and what becomes ready meanwhile, in lanes; until all have ended."""
+        """Run what is ready, and what becomes ready meanwhile, in lanes; until all have ended.
+
+        Each node that acts on an answer does so: the error of another node is raised after it, and
+        a node that has failed before runs after it, because it may be bound to fail again.
+        """
         self._run.invocation.run_state.order_writes()
         lanes = Lanes[str]()
         running: dict[str, _Ready] = {}
+        acting = {run.path for _, run in self._ready if run.has_answer()}
+        held = self._hold_failed(acting) if acting else []
+        error: BaseException | None = None
         try:
             while True:
                 while self._done:
                     self._record_end(*heappop(self._done)[2])
-                while self._ready and (self._limit is None or len(lanes) < self._limit):
+                while self._ready and error is None and self._has_room(lanes):
                     stop, run = self._ready.popleft()
                     running[run.path] = (stop, run)
                     lanes.start_lane(run.path, execute_node(run))
                 if not len(lanes):
+                    self._ready.extend(held)
                     return
                 step = await lanes.next_step()
                 if step.event is not None:
                     yield step.event
                     continue
-                if step.error is not None:
-                    raise step.error
-                self._record_end(*running.pop(step.key))
+                acting.discard(step.key)
+                ended = running.pop(step.key)
+                if step.error is None:
+                    self._record_end(*ended)
+                error = error or step.error
+                if error is not None and not (acting and _may_wait(error)):
+                    raise error
         finally:
             await lanes.aclose()
+
+    def _hold_failed(self, acting: set[str]) -> list[_Ready]:
+        """Take the nodes that failed before from those that are ready, but for acting ones."""
+        held = [
+            (stop, run)
+            for stop, run in self._ready
+            if run.path not in acting and run.past is not None and run.past.errors
+        ]
+        paths = {run.path for _, run in held}
+        self._ready = deque(one for one in self._ready if one[1].path not in paths)
+        return held
+
+    def _has_room(self, lanes: Lanes[str]) -> bool:
+        return self._limit is None or len(lanes) < self._limit
 
     def _record_end(self, stop: Stop, run: NodeRun) -> None:
         """Record the end of a node's run and start what follows."""
@@ -185,6 +211,11 @@ class GraphRun:
                 "one terminal output; join them, or let all but one give none."
             )
         self._run.deliver_output(next(iter(self._outputs.values())))
+
+
+def _may_wait(error: BaseException) -> bool:
+    """Return whether a node's error may be raised later: it does not end the whole run."""
+    return isinstance(error, Exception) and not isinstance(error, CallerError | StoreError)
 
 
 def _on_branch(invocation: InvocationContext, branch: str | None) -> InvocationContext:

@@ -96,6 +96,11 @@ class NodeRun:
             return False  # its agent spoke before a result that it waits for came
         return past.closed or not (past.said and self.invocation.is_resumable)
 
+    def has_answer(self) -> bool:
+        """Return whether a person has answered, and nothing below the node has acted on it yet."""
+        past = self.past
+        return past is not None and (past.has_new_answer or past.has_turn)
+
     def begin_attempt(self, resume_inputs: dict[str, Any]) -> Context:
         """Begin an attempt; return the node's context."""
         self.output, self.has_output, self.route = None, False, None

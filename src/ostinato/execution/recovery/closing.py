@@ -1,13 +1,9 @@
-"""Sealing of a run that ended early: every call is closed, and the error is stored.
-
-`YieldEnding` does it for a stopped run that waits at a `yield` for its caller.
-"""
+"""Sealing of a run that ended early: every call is closed, and the error is stored."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from ... import types
 from ..._log import get_logger
@@ -17,15 +13,14 @@ from ...agents.guarded_run import is_guardrail_stop
 from ...context.invocation import InvocationContext
 from ...durable.effect_notes import EffectNote
 from ...durable.journal import Journal
-from ...durable.run_scope import RunScope, SessionKey
 from ...errors import (
     InputValidationError,
     RunCancelledError,
-    StaleSessionError,
     StoreError,
     ToolAbortedError,
 )
 from ...events.event import Event, place_in_tree
+from ...flows.llm_flows.delegation import read_task_result
 from ...flows.llm_flows.functions import (
     load_left_response,
     merge_parallel_function_response_events,
@@ -44,9 +39,7 @@ from ...sessions.store.durable_store import DurableStore, JournalRow, Place
 from ...sessions.store.keyed_requests import is_keyed
 from ...tools.function_tool import REJECTED
 from ...workflow.rehydrate import make_cut_events
-from ..routing.task_choice import waits_for_user
-from ..turn import Turn
-from ..turns import TurnGuard
+from ..routing.task_choice import has_open_request, waits_for_user
 
 logger = get_logger(__name__)
 
@@ -56,6 +49,7 @@ _CANCELLED_KEY = (
     "under a new key."
 )
 _PASSED_BY = "The run stopped before this call was answered; its outcome is unknown."
+_TASK_ENDED = "The task that called this agent finished before it."
 _NOT_RUN = "The run stopped after the user had answered and before this call began; it did not run."
 
 
@@ -339,6 +333,7 @@ def _seal_calls(ctx: InvocationContext, calls: list[OpenCall], texts: Sequence[s
     answers = [
         ctx.run_state.finished_responses.get(call.call_id)
         or _find_stored_result(ctx, call)
+        or _find_task_result(ctx, call)
         or _answer_event(calls, [_error_part(call, text)])
         for call, text in zip(calls, texts, strict=True)
     ]
@@ -370,6 +365,34 @@ def _find_stored_result(ctx: InvocationContext, call: OpenCall) -> Event | None:
         return None
     named, record = (call.call_id, call.name), call.record
     return load_left_response(ctx.run_state.journal, named, record.author, record.branch)
+
+
+def _find_task_result(ctx: InvocationContext, call: OpenCall) -> Event | None:
+    """Return the response to the call of a task that had finished."""
+    result = read_task_result(ctx.log, call.call_id)
+    if result is None:
+        return None
+    given = types.FunctionResponse(id=call.call_id, name=call.name, response=result)
+    return _answer_event([call], [types.Part(function_response=given)])
+
+
+def close_call_of_ended_task(log: EventLog, call_id: str | None) -> Event | None:
+    """Return the response to the call of a single-turn agent whose caller's task has finished, once
+    the agent waits for nothing any more; else None.
+
+    Args:
+      log: the records.
+      call_id: the call; None for none.
+    """
+    record = log.unanswered.get(call_id)
+    if call_id is None or record is None or log.scopes.get(record.scope or "") is None:
+        return None
+    decided = any(one.record.scope == call_id for one in unfinished_decisions(log))
+    if decided or has_open_request(log, call_id):
+        return None
+    name = next(name for call, name in record.calls if call == call_id)
+    call = OpenCall(record, call_id, name, False)
+    return _answer_event([call], [_error_part(call, _TASK_ENDED)])
 
 
 def _answer_event(calls: list[OpenCall], parts: list[types.Part]) -> Event:
@@ -520,66 +543,6 @@ def error_event(ctx: InvocationContext, error: Exception) -> Event:
     if path:
         place_in_tree(event, path)
     return event
-
-
-class YieldEnding:
-    """Ends a stopped run without its caller, which gets the reason when it reads on.
-
-    Args:
-      turn: the turn of the run.
-      holding: the hold on its session, or None if the caller releases it.
-      key: the session.
-      tracing: the span of the invocation; anything with its `end`.
-
-    Attributes:
-      ctx: the context of the run; None until it is set up.
-      run: the events of the run; None until its agents run.
-    """
-
-    __slots__ = ("_elsewhere", "_holding", "_key", "_tracing", "_turn", "ctx", "run")
-
-    def __init__(
-        self, turn: Turn, holding: TurnGuard | None, key: SessionKey, tracing: Any
-    ) -> None:
-        self._turn = turn
-        self._holding = holding
-        self._key = key
-        self._tracing = tracing
-        self.ctx: InvocationContext | None = None
-        self.run: AsyncGenerator[Event, None] | None = None
-        self._elsewhere: asyncio.Task[None] | None = None
-
-    def end_elsewhere(self, *, seal: bool) -> None:
-        """End the run although its event loop does not run.
-
-        Args:
-          seal: whether the current event loop seals it; otherwise its lease keeper hands it over.
-        """
-        if seal:
-            self._elsewhere = asyncio.ensure_future(self())
-        elif self._holding is not None:
-            self._holding.abandon()
-
-    async def __call__(self) -> None:
-        """Seal the run and release its session."""
-        reason = self._turn.stopped
-        if self._holding is not None:
-            self._holding.closing()
-        try:
-            with RunScope(self._key, self._turn.invocation_id):
-                # The agents of a run whose loop is blocked belong to that loop.
-                if self.run is not None and not self._turn.step.is_loop_stalled:
-                    await self.run.aclose()
-                if self.ctx is not None:
-                    await try_to_seal(self.ctx, asyncio.CancelledError())
-        except StaleSessionError:
-            pass  # another owner has the session, and seals the run
-        except Exception:  # boundary: the caller gets only the reason of the stop
-            logger.exception("Failed to end invocation %s cleanly.", self._turn.invocation_id)
-        finally:
-            self._tracing.end(reason)
-            if self._holding is not None:
-                await self._holding.leave(reason)
 
 
 async def report_error(ctx: InvocationContext, error: Exception, *, has_agent_failed: bool) -> None:

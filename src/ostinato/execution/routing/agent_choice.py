@@ -28,7 +28,7 @@ from ...sessions.log.resume import Resume
 from ...tools.agent_tool import AgentTool
 from ...tools.base_toolset import BaseToolset
 from ...workflow.nodes import ToolNode
-from .task_choice import find_graph, find_outermost_call
+from .task_choice import find_graph, find_outermost_call, is_transferable_across_agent_tree
 
 logger = get_logger(__name__)
 
@@ -137,9 +137,22 @@ def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
     else:
         ctx.agent = find_agent_to_run(log, root_agent, _end_of_first(ctx, newest))
         start = newest + 1
+        go_to_task(ctx, log.records[newest])
     if not ctx.run_path:
         place_run(ctx, root_agent, None)
     _set_resume(ctx, start, asked or log.records[newest])
+
+
+def go_to_task(ctx: InvocationContext, record: EventRecord | None) -> None:
+    """Set the branch of a run whose message is for a task: that on which its agent called the task.
+
+    Args:
+      ctx: the run; its agent is chosen.
+      record: the message, or the call of the task; None for no task.
+    """
+    caller = None if record is None else find_outermost_call(ctx.log, record)
+    if caller is not None and caller.author == ctx.agent.name:
+        ctx.branch = caller.branch
 
 
 def _has_ended(ctx: InvocationContext, first: int) -> bool:
@@ -337,16 +350,6 @@ def _branch_outside(branch: str | None, graph: NodeAgent) -> str | None:
         agent = agent.parent_agent
     segments = branch.split(".") if branch else ()
     return ".".join(takewhile(lambda one: one.partition("@")[0] in above, segments)) or None
-
-
-def is_transferable_across_agent_tree(agent_to_run: BaseAgent) -> bool:
-    """Return whether an agent can transfer control up to the root (Spec 2 §1.4)."""
-    agent: BaseAgent | None = agent_to_run
-    while agent is not None:
-        if not isinstance(agent, LlmAgent) or agent.disallow_transfer_to_parent:
-            return False
-        agent = agent.parent_agent
-    return True
 
 
 def agents_below(root: BaseAgent) -> Iterator[BaseAgent]:

@@ -193,6 +193,9 @@ def waits_for_user(log: EventLog, root_agent: BaseAgent, record: EventRecord, ca
     """Return whether a call waits for the user: that of a task, or of a single-turn agent that has
     asked for an approval, a credential or a result.
 
+    The call of a task that has not begun, or that has ended, waits for the agent that made it, if
+    that agent handles messages.
+
     Args:
       log: the records.
       root_agent: the agents.
@@ -202,10 +205,29 @@ def waits_for_user(log: EventLog, root_agent: BaseAgent, record: EventRecord, ca
     if call_id in log.tasks:
         return True
     mode = _find_mode(root_agent, record, call_id)
-    return mode == "task" or (mode == "single_turn" and _has_open_request(log, call_id))
+    if mode == "task":
+        is_open = record.scope is not None or log.scopes.get(call_id, record) is None
+        return is_open or _handles_messages(root_agent, record.author)
+    return mode == "single_turn" and has_open_request(log, call_id)
 
 
-def _has_open_request(log: EventLog, call_id: str) -> bool:
+def _handles_messages(root_agent: BaseAgent, name: str) -> bool:
+    """Return whether an agent handles the message after its own words."""
+    agent = root_agent.find_agent(name)
+    return agent is root_agent or (agent is not None and is_transferable_across_agent_tree(agent))
+
+
+def is_transferable_across_agent_tree(agent_to_run: BaseAgent) -> bool:
+    """Return whether an agent can transfer control up to the root (Spec 2 §1.4)."""
+    agent: BaseAgent | None = agent_to_run
+    while agent is not None:
+        if not isinstance(agent, LlmAgent) or agent.disallow_transfer_to_parent:
+            return False
+        agent = agent.parent_agent
+    return True
+
+
+def has_open_request(log: EventLog, call_id: str) -> bool:
     """Return whether a request waits of the agent that a call runs, or of one that it calls."""
     scopes, events = {call_id}, list[Event]()
     for record in log.records:

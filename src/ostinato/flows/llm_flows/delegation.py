@@ -277,16 +277,23 @@ async def _run_task(
         async with Aclosing(run) as events:
             async for event in events:
                 yield event
-    end = log.scopes.get(call_id)
-    if end is not None:
+    result = read_task_result(log, call_id)
+    if result is not None:
         inner = _make_inner_context(ctx, agent, call)
         async with Aclosing(in_scope(_close_tasks(inner), call_id, inner.node_path)) as events:
             async for event in events:
                 yield event
         ctx.run_state.mistakes.pop(agent.name, None)
-        output: Any = end.event().output
-        given = cast("dict[str, Any]", output) if isinstance(output, dict) else {"output": output}
-        yield make_answer_event(ctx, call, given)
+        yield make_answer_event(ctx, call, result)
+
+
+def read_task_result(log: EventLog, call_id: str) -> dict[str, Any] | None:
+    """Return the response to the call of a finished task, or None."""
+    end = log.scopes.get(call_id)
+    output: Any = None if end is None else end.event().output
+    if end is None or isinstance(output, dict):
+        return cast("dict[str, Any] | None", output)
+    return {"output": output}
 
 
 def _make_inner_context(

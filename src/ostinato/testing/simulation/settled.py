@@ -121,14 +121,19 @@ class SettledSession:
         return found
 
     def _find_paused(self) -> set[str]:
-        """Return the invocations that waited for a person, whose journals are kept."""
+        """Return the invocations that waited for a person or a message, whose journals are kept."""
         tasks = {
-            call.id
+            call.id: event.invocation_id
             for event in self._events
             for call in event.get_function_calls()
             if self._world.delegates.get((event.author, call.name or "")) == "task"
         }
-        return {
+        left = dict(tasks)  # by the end of the invocation that handed them over
+        for event in self._events:
+            for one in event.get_function_responses():
+                if left.get(one.id) == event.invocation_id:
+                    del left[one.id]
+        return {*left.values()} | {
             event.invocation_id
             for event in self._events
             if event.long_running_tool_ids or (event.isolation_scope in tasks and _has_asked(event))
