@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ _COUNTS = (*OUTCOMES, "changed", "noise")
 _DELTAS = ("cost", "tokens", "seconds")
 _FORMAT = 1
 _SHOWN = 50
+_SHOWN_REASONS = 10
 _LONGEST_CELL = 200
 
 
@@ -232,6 +234,18 @@ def format_summary(report: ReplayReport) -> str:
     return ", ".join(parts) + (" (interrupted)" if report.interrupted else "")
 
 
+def list_skipped(skipped: Mapping[str, int]) -> list[str]:
+    """Return why invocations were not replayed, most frequent reasons first.
+
+    Args:
+      skipped: how many there are for each reason.
+    """
+    reasons = Counter(skipped).most_common()
+    lines = [f"{number}, because {reason}" for reason, number in reasons[:_SHOWN_REASONS]]
+    left = sum(number for _, number in reasons[_SHOWN_REASONS:])
+    return [*lines, f"{left}, for other reasons"] if left else lines
+
+
 def describe(comparison: Comparison, run: LaneRun) -> str:
     """Return in a few words how a run differs.
 
@@ -277,8 +291,8 @@ def format_markdown(report: ReplayReport) -> str:
         lines.append(f"| {' | '.join(shown)} |")
     if len(changed) > _SHOWN:
         lines += ["", f"{len(changed) - _SHOWN} more changed; the JSON report has all."]
-    for reason, number in report.skipped.items():
-        lines += ["", f"Not replayed: {number}, because {reason}."]
+    for line in list_skipped(report.skipped):
+        lines += ["", f"Not replayed: {quote(line)}."]
     if report.parked is not None:
         lines += ["", f"Open invocations that this agent would park: {len(report.parked)}."]
         lines += [

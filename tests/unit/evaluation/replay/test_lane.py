@@ -17,7 +17,7 @@ from ostinato.evaluation.replay.call_gate import CallGate, is_read_only, is_stee
 from ostinato.evaluation.replay.comparison import Comparison, compare_runs
 from ostinato.evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, read_recorded
 from ostinato.evaluation.replay.recording import Exchange, RecordedSession, call_key
-from ostinato.evaluation.replay.replay_report import describe
+from ostinato.evaluation.replay.replay_report import describe, list_skipped
 from ostinato.evaluation.replay.selection import Selection, select_exchanges
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions, EventCompaction
@@ -302,7 +302,7 @@ async def test_labels_time_user_sample_and_seed_choose() -> None:
     assert len(one) == 1 and one == await choose(sample=1, seed=3)
 
 
-async def test_interrupted_and_failed_recordings_are_skipped_with_a_reason() -> None:
+async def test_a_recording_that_failed_is_skipped_with_its_error() -> None:
     def broken(request: LlmRequest) -> Any:
         raise RuntimeError("no model")
 
@@ -311,7 +311,30 @@ async def test_interrupted_and_failed_recordings_are_skipped_with_a_reason() -> 
         await record(service, make_agent(broken), [["hello"]])
     chosen = await select_exchanges(service, Selection())
     assert chosen.exchanges == []
-    assert sum(chosen.skipped.values()) == 1
+    assert dict(chosen.skipped) == {"it failed with RuntimeError: no model": 1}
+
+
+async def test_a_recording_whose_tool_failed_was_not_interrupted() -> None:
+    def decline(order: str) -> None:
+        raise ValueError(f"card of {order}\ndeclined")
+
+    service = InMemorySessionService()
+    model = FunctionModel(lambda request: call("decline", order="A1"))
+    agent = Agent(name="clerk", model=model, tools=[decline])
+    with pytest.raises(Exception, match="declined"):
+        await record(service, agent, [["hello"]])
+    chosen = await select_exchanges(service, Selection())
+    assert dict(chosen.skipped) == {"it failed with ValueError: card of A1 declined": 1}
+
+
+def test_only_the_most_frequent_reasons_are_listed() -> None:
+    skipped = {f"it failed with ValueError: {number}": 1 for number in range(12)}
+    lines = list_skipped({**skipped, "it was interrupted": 3})
+    assert (len(lines), lines[0], lines[-1]) == (
+        11,
+        "3, because it was interrupted",
+        "3, for other reasons",
+    )
 
 
 @pytest.mark.parametrize("kept", [1, 2])
