@@ -427,7 +427,7 @@ def answer_nothing(name: str, args: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("abort", [SystemExit(0), asyncio.CancelledError()])
-async def test_a_simulated_user_that_ends_the_program_fails_its_case(
+async def test_a_simulated_user_that_ends_the_program_leaves_its_case_open(
     abort: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = iter([ExitingUser(abort), StaticUserSimulator(static_conversation=[turn("hi", "hi")])])
@@ -436,11 +436,12 @@ async def test_a_simulated_user_that_ends_the_program_fails_its_case(
     cases = [case("a", turn("hi", "hi")), case("b", turn("hi", "hi"))]
     results = {one.eval_id: one for one in await run_one(config, *cases)}
     assert type(abort).__name__ in (results["a"].error_message or "")
-    assert results["a"].final_eval_status is EvalStatus.FAILED
+    assert results["a"].final_eval_status is OPEN
+    assert describe_failures("a", [results["a"]])[0].startswith("a: the case could not be run: ")
     assert results["b"].final_eval_status is PASSED
 
 
-async def test_a_mock_that_ends_the_program_fails_its_case() -> None:
+async def test_a_mock_that_ends_the_program_leaves_its_case_open() -> None:
     def look(city: str) -> str:
         """Look."""
         return "seen"
@@ -454,6 +455,7 @@ async def test_a_mock_that_ends_the_program_fails_its_case() -> None:
     root = agent(lambda request: [call("look", city="Rome"), call("look", city="Bonn")], [look])
     run = await evaluate_set(root, eval_set(case("a", turn("hi", "hi"))), config)
     assert "ended with SystemExit(0)" in (run.results[0].error_message or "")
+    assert run.results[0].final_eval_status is OPEN
 
 
 async def test_one_run_without_a_verdict_fails_the_test() -> None:
