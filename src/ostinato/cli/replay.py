@@ -46,7 +46,7 @@ from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .interrupts import run_interruptibly
 from .screen import Screen
 from .session_index import existing_store
-from .shorten import safe
+from .shorten import one_line, safe
 
 _SHOWN = 20
 
@@ -280,9 +280,10 @@ def print_report(screen: Screen, report: ReplayReport) -> None:
     for one in changed[:_SHOWN]:
         screen.line(
             ("✗ ", "red" if one.change.rank > 1 else "yellow"),
-            f"{safe(one.session_id)} {safe(one.invocation_id)}: {describe(one.change, one.new)}",
+            f"{safe(one.session_id)} {safe(one.invocation_id)}: "
+            f"{one_line(describe(one.change, one.new))}",
         )
-        screen.line((safe(one.message[:100]), "dim"), indent=4)
+        screen.line((one_line(one.message[:100]), "dim"), indent=4)
     if len(changed) > _SHOWN:
         screen.line((f"{len(changed) - _SHOWN} more changed; --json has all.", "dim"))
     for line in list_skipped(report.skipped):

@@ -222,7 +222,8 @@ def format_summary(report: ReplayReport) -> str:
     Args:
       report: the report.
     """
-    parts = [f"{len(report.invocations)} invocations replayed"]
+    total = len(report.invocations)
+    parts = [f"{total} invocation{'' if total == 1 else 's'} replayed"]
     found = Counter(one.outcome for one in report.invocations)
     parts += [f"{found[name]} {OUTCOME_WORDS[name]}" for name in OUTCOMES if found[name]]
     if report.has_noise:
@@ -258,6 +259,8 @@ def describe(comparison: Comparison, run: LaneRun) -> str:
         words += f" at step {comparison.step}"
     if run.asked_otherwise:
         words += f" ({run.asked_otherwise})"
+    elif run.stopped is not None and comparison.outcome == "diverged":
+        words += f" ({format_calls([run.stopped])} was not recorded and may have effects)"
     if run.unanswered:
         words += " (a call that the user answered was not made)"
     if comparison.outcome == "failed":
