@@ -26,7 +26,7 @@ from ...sessions.session import Session
 from ...tools.agent_tool import AgentTool
 from ...tools.base_tool import BaseTool
 from .event_comparison import clean_state, compare_events, compare_values
-from .recorded_answers import UnrecordedCallError, ask_own_callbacks
+from .recorded_answers import UnrecordedCallError, ask_own_callbacks, describe_failure
 
 SPEC = "spec.yaml"
 RECORDINGS = "generated-recordings.yaml"
@@ -39,7 +39,7 @@ _REQUEST_NOISE = {"config": {"http_options", "labels"}, "live_connect_config": T
 class UserMessage(BaseModel):
     """A message of the user: `text` or `content`, and a change of the state with it."""
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = _STRICT
 
     text: str | None = None
     content: types.Content | None = None
@@ -397,7 +397,7 @@ async def check_case(spec: CaseSpec, agent: Any, folder: Path) -> list[str]:
         session = await run_case(spec, agent, player)
     except BaseException as raised:  # boundary: the agent's code may raise anything
         error = as_code_error(raised, "The agent's code")
-        return f"{type(error).__name__}: {error}".splitlines()
+        return describe_failure(error).splitlines()
     problem = compare_events(_without_config(session.events), _without_config(recorded.events))
     problem += compare_values(clean_state(session.state), clean_state(recorded.state))
     if player.count_left():
