@@ -387,11 +387,30 @@ async def test_a_turn_without_a_verdict_of_the_judge_leaves_the_case_open(
     two = case("a", turn("hi", "hi"), turn("ho", "ho"))
     (result,) = await run_one(judged(name, **fields), two)
     verdict = result.overall_eval_metric_results[0]
-    assert verdict.details.error == f"The judge gave no verdict on {gap}."
+    said = ": '?'" if name == "final_response_match_v2" else ""
+    assert verdict.details.error == f"The judge gave no verdict on {gap}{said}."
     assert (verdict.eval_status, result.final_eval_status) == (OPEN, OPEN)
     assert verdict.score == 1.0
     turns = [one.eval_metric_results[0].score for one in result.eval_metric_result_per_invocation]
     assert turns[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("I cannot\nhelp with that.", "'I cannot help with that.'"),
+        ("x" * 300, f"'{'x' * 99}…'"),
+        ("", "an empty answer"),
+        (LlmResponse(error_code="SAFETY", error_message="blocked"), "SAFETY: blocked"),
+    ],
+)
+async def test_what_a_judge_says_in_place_of_a_verdict_is_named(
+    judge: Any, answer: Any, reason: str
+) -> None:
+    judge.answer = lambda prompt: answer
+    (result,) = await run_one(judged("final_response_match_v2"))
+    error = result.overall_eval_metric_results[0].details.error
+    assert error == f"The judge gave no verdict on turn 1: {reason}."
 
 
 async def test_the_end_of_a_scenario_needs_a_verdict_too(judge: Any) -> None:
