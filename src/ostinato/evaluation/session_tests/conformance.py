@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -325,7 +327,7 @@ async def run_case(spec: CaseSpec, agent: Any, plugin: CaseRecorder | CasePlayer
     session = await service.create_session(
         app_name=spec.agent, user_id=USER, state=dict(spec.initial_state)
     )
-    ids: dict[str, str] = {}
+    ids: dict[str, list[str]] = {}
     for number, message in enumerate(spec.user_messages):
         plugin.message = number
         stream = runner.run_async(
@@ -336,26 +338,36 @@ async def run_case(spec: CaseSpec, agent: Any, plugin: CaseRecorder | CasePlayer
         )
         async with Aclosing(stream) as events:
             async for event in events:
-                ids |= {call.name or "": call.id or "" for call in event.get_function_calls()}
+                for call in [] if event.partial else event.get_function_calls():
+                    ids.setdefault(call.name or "", []).append(call.id or "")
     found = await service.get_session(app_name=spec.agent, user_id=USER, session_id=session.id)
     return found or session
 
 
-def _make_content(message: UserMessage, number: int, ids: dict[str, str]) -> types.Content:
+def _make_content(
+    message: UserMessage, number: int, ids: Mapping[str, Sequence[str]]
+) -> types.Content:
+    """Return a message whose answers go to the newest calls of their names, in order."""
     if message.content is None:
         if message.text is None:
             raise InputValidationError(f"User message {number} has neither text nor content.")
         return types.Content(role="user", parts=[types.Part(text=message.text)])
     content = message.content.model_copy(deep=True)
     content.role = content.role or "user"
-    for part in content.parts or ():
-        answer = part.function_response
-        if answer is not None:
-            if answer.name not in ids:
-                raise InputValidationError(
-                    f"User message {number} answers {answer.name!r}, which was not called."
-                )
-            answer.id = ids[answer.name]
+    found = [part.function_response for part in content.parts or ()]
+    answers = [one for one in found if one is not None]
+    left = Counter(one.name or "" for one in answers)
+    for answer in answers:
+        name = answer.name or ""
+        known = ids.get(name, ())
+        if left[name] > len(known):
+            times = f" {left[name]} times" if known else ""
+            calls = f"called {len(known)} times" if known else "not called"
+            raise InputValidationError(
+                f"User message {number} answers {name!r}{times}, which was {calls}."
+            )
+        answer.id = known[-left[name]]
+        left[name] -= 1
     return content
 
 
