@@ -9,7 +9,9 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from xml.etree import ElementTree
 
 from ..evaluation.evaluation_run import EvaluationRun
 from ..evaluation.replay.behaviour import BehaviourReport, compare_rendered, format_behaviour
@@ -17,7 +19,7 @@ from ..evaluation.replay.child import make_settings, replay_elsewhere, run_child
 from ..evaluation.replay.replay_report import ReplayReport
 from ..evaluation.replay.replay_report import parse_gates as parse_replay_gates
 from ..evaluation.replay.selection import Selected, select_exchanges
-from ..evaluation.replay.worktree import check_out, find_repository, run_git
+from ..evaluation.replay.worktree import check_out, find_repository, resolve_revision, run_git
 from ..evaluation.report import EvaluationReport, load_baseline, parse_gates
 from ..hosting.store_address import parse_store
 from .cli_error import FAILED, USAGE, CliError
@@ -46,6 +48,7 @@ class _Comparison:
         if not dots or not base or head.startswith("."):
             raise CliError(f"{args.range!r} is not BASE..HEAD, such as main..HEAD.", USAGE)
         self._base, self._head = base, head
+        self._commits: list[str] = []
         given: str = _DEFAULT_GATES if args.fail_on is None else args.fail_on
         gates = given.split(",")
         self._eval_gates = [one.strip().removeprefix(_EVAL) for one in gates if _is_eval(one)]
@@ -69,9 +72,11 @@ class _Comparison:
         for path in paths:
             if not path.is_relative_to(top):
                 raise CliError(f"{path.name} does not lie in the repository of the others.", USAGE)
+        # In a worktree, HEAD is another commit than here.
+        self._commits = [resolve_revision(top, one) for one in (self._base, self._head) if one]
         with ExitStack() as stack:
-            before = stack.enter_context(check_out(top, self._base))
-            after = stack.enter_context(check_out(top, self._head)) if self._head else top
+            before = stack.enter_context(check_out(top, self._commits[0]))
+            after = stack.enter_context(check_out(top, self._commits[1])) if self._head else top
             reports = [self._compare(before, after, path.relative_to(top)) for path in paths]
         text = format_behaviour(self._args.range, reports)
         if self._args.markdown:
@@ -131,9 +136,9 @@ class _Comparison:
 
     def _is_touched(self, after: Path, agent: Path) -> bool:
         folder = agent.parent if agent.suffix else agent
-        words = [self._base, self._head] if self._head else [self._base]
         # `after` is a worktree of the head, or the current files.
-        return bool(run_git(after, "diff", "--name-only", *words, "--", str(folder)).strip())
+        changed = run_git(after, "diff", "--name-only", *self._commits, "--", str(folder))
+        return bool(changed.strip())
 
     def _evaluate(
         self, before: Path, after: Path, agent: Path, has_old: bool
@@ -157,19 +162,24 @@ class _Comparison:
         command = [sys.executable, "-m", "ostinato", "eval", str(home)]
         for name in self._args.allow_code_from:
             command += ["--allow-code-from", name]
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=_make_environment(folder),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        results = sorted({*history.glob("*.json")} - known)
-        if done.returncode not in (0, FAILED) or not results:
-            reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-            raise CliError(f"The eval sets of {agent} could not run: {reason}", USAGE)
-        return EvaluationRun(results=load_baseline(results))
+        with TemporaryDirectory(prefix="ostinato-diff-") as scratch:
+            junit = Path(scratch, "junit.xml")
+            done = subprocess.run(
+                [*command, "--junit", str(junit)],
+                cwd=folder,
+                env=_make_environment(folder),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            results = sorted({*history.glob("*.json")} - known)
+            if done.returncode not in (0, FAILED) or not results:
+                lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+                reason = lines[-1].removeprefix("error: ")
+                raise CliError(f"The eval sets of {agent} could not run: {reason}", USAGE)
+            run = EvaluationRun(results=load_baseline(results))
+            _add_errors(run, junit.read_text(encoding="utf-8"))
+        return run
 
     def _replay(
         self, before: Path, after: Path, agent: Path, rendered: dict[str, Any]
@@ -202,6 +212,18 @@ class _Comparison:
         if report.replay is not None and report.replay.invocations and self._replay_gates:
             broken += report.replay.find_broken_gates(",".join(self._replay_gates))
         return [f"{report.agent}: {one}" for one in broken]
+
+
+def _add_errors(run: EvaluationRun, junit: str) -> None:
+    """Add why cases have no result of a metric; files of results do not hold that."""
+    problems = {
+        (case.get("classname"), case.get("name")): one.get("message")
+        for case in ElementTree.fromstring(junit).iter("testcase")
+        for one in case
+    }
+    for result in run.results:
+        if not result.overall_eval_metric_results:
+            result.error_message = problems.get((result.eval_set_id, result.eval_id))
 
 
 def _list_sets(home: Path) -> list[str]:

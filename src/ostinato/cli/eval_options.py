@@ -25,9 +25,8 @@ examples:
 
 gates of --fail-on: failed, errors, flaky, better, worse, gone, pass_rate, cost, tokens, seconds
 
-exit codes: 0 passed; 1 a gate failed, no case that ran could be evaluated, or the agent's code
-ended the process; 2 could not run, no case could be run, or results could not be written; 130
-interrupted (results so far are kept)
+exit codes: 0 passed; 1 a gate failed, or the agent's code ended the process; 2 no case could be
+evaluated, or results could not be written; 130 interrupted (results so far are kept)
 """
 
 

@@ -44,6 +44,7 @@ from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .eval_sets import locate_agent, parse_and_get_evals_to_run
 from .interrupts import run_interruptibly
 from .screen import ClosedOutputError, Screen
+from .shorten import one_line
 
 _CONFIG = "test_config.json"
 _COMPARING = ("better", "worse", "gone")  # gates that need a baseline
@@ -276,16 +277,15 @@ class _Evaluation:
             self._write_reports(report)
         if report.interrupted:
             return INTERRUPTED
-        if report.cases and not any(case.was_run for case in report.cases):
-            print("error: no case could be run.", file=sys.stderr)
+        if all(case.status is EvalStatus.NOT_EVALUATED for case in report.cases):
+            # Whatever the gates: they say nothing of an agent that was not evaluated.
+            reason = next((one for case in report.cases for one in case.errors), "")
+            print(f"error: no case could be evaluated: {one_line(reason)}", file=sys.stderr)
             return USAGE
         broken = report.find_broken_gates(self._gates)
         for gate in broken:
             self._screen.line(("✗ ", "red"), gate)
-        is_open = all(case.status is EvalStatus.NOT_EVALUATED for case in report.cases)
-        if is_open and not broken:  # gates such as worse>0 do not see that nothing was judged
-            self._screen.line(("✗ ", "red"), "no case could be evaluated")
-        return FAILED if broken or is_open else 0
+        return FAILED if broken else 0
 
     def _write_reports(self, report: EvaluationReport) -> None:
         for option in ("junit", "markdown", "html"):

@@ -27,6 +27,7 @@ from ..evaluation.replay.replay_report import (
     format_json,
     format_markdown,
     format_summary,
+    list_skipped,
     parse_gates,
 )
 from ..evaluation.replay.selection import (
@@ -45,7 +46,7 @@ from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .interrupts import run_interruptibly
 from .screen import Screen
 from .session_index import existing_store
-from .shorten import safe
+from .shorten import one_line, safe
 
 _SHOWN = 20
 
@@ -147,8 +148,9 @@ class Replay:
             return self._check_resume(loaded, selection.app_name)
         selected = asyncio.run(self._select(selection))
         if not selected.exchanges:
-            reasons = "".join(f" {n} cannot be replayed: {r}." for r, n in selected.skipped.items())
-            raise CliError(f"The store has no invocation to replay in this range.{reasons}", USAGE)
+            lines = ["The store has no invocation to replay in this range."]
+            lines += [f"Not replayed: {safe(one)}." for one in list_skipped(selected.skipped)]
+            raise CliError(" ".join(lines), USAGE)
         runner = LaneRunner(loaded.app or loaded.root, self._settings)
         report = ReplayReport(self._args.agent, [], dict(selected.skipped))
         old: list[LaneRun] | None = None
@@ -278,13 +280,14 @@ def print_report(screen: Screen, report: ReplayReport) -> None:
     for one in changed[:_SHOWN]:
         screen.line(
             ("✗ ", "red" if one.change.rank > 1 else "yellow"),
-            f"{safe(one.session_id)} {safe(one.invocation_id)}: {describe(one.change, one.new)}",
+            f"{safe(one.session_id)} {safe(one.invocation_id)}: "
+            f"{one_line(describe(one.change, one.new))}",
         )
-        screen.line((safe(one.message[:100]), "dim"), indent=4)
+        screen.line((one_line(one.message[:100]), "dim"), indent=4)
     if len(changed) > _SHOWN:
         screen.line((f"{len(changed) - _SHOWN} more changed; --json has all.", "dim"))
-    for reason, number in report.skipped.items():
-        screen.line((f"Not replayed: {number}, because {reason}.", "yellow"))
+    for line in list_skipped(report.skipped):
+        screen.line((f"Not replayed: {safe(line)}.", "yellow"))
     screen.line((format_summary(report), "bold"))
 
 

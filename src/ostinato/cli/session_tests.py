@@ -35,8 +35,7 @@ def main(args: argparse.Namespace) -> int:
                 loaded = load_agent(str(home), args.allow_code_from)
                 agents[home] = loaded.app or loaded.root
             if args.rebuild:
-                rebuild_session_file(agents[home], file)
-                screen.line(("✓ ", "green"), f"{name} rebuilt")
+                failed += not _rebuild(screen, agents[home], file, name)
                 continue
             result = run_interruptibly(run_session_file(agents[home], file))
         except (AgentConfigError, InputValidationError) as error:
@@ -48,3 +47,17 @@ def main(args: argparse.Namespace) -> int:
     if not args.rebuild:
         screen.line((f"{len(files) - failed} of {len(files)} passed", "bold"))
     return FAILED if failed else 0
+
+
+def _rebuild(screen: Screen, agent: Any, file: Path, name: str) -> bool:
+    """Write a file anew; return whether its agent did not fail."""
+    try:
+        rebuild_session_file(agent, file)
+    except (AgentConfigError, InputValidationError):
+        raise
+    except Exception as error:  # boundary: the agent's code may raise anything
+        screen.line(("✗ ", "red"), f"{name} is unchanged, because its agent failed")
+        screen.line(f"{type(error).__name__}: {error}", indent=4)
+        return False
+    screen.line(("✓ ", "green"), f"{name} rebuilt")
+    return True

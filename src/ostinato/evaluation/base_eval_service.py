@@ -70,7 +70,11 @@ class InferenceRequest(BaseModel):
 
 
 class InferenceStatus(enum.Enum):
-    """Whether a case could be run."""
+    """How the run of a case ended.
+
+    SUCCESS: at its end; FAILURE: the agent failed; UNKNOWN: the evaluation could not run the case,
+    so nothing is known of the agent.
+    """
 
     UNKNOWN = 0
     SUCCESS = 1
@@ -82,10 +86,10 @@ class InferenceResult(BaseModel):
 
     Attributes:
       app_name, eval_set_id, eval_case_id: the case.
-      inferences: its invocations; None if the run failed.
+      inferences: its invocations; None without a SUCCESS.
       session_id: its session.
-      status: whether it could be run.
-      error_message: why not.
+      status: how the run ended.
+      error_message: the error of the agent, or why the case could not be run.
       final_state: the session's state at the end.
       usage: what each invocation used.
     """

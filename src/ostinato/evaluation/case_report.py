@@ -31,7 +31,7 @@ def describe_failures(eval_id: str, results: Sequence[EvalCaseResult]) -> list[s
       results: its runs.
     """
     failures = [
-        f"{eval_id}: the agent could not be run: {one.error_message or 'unknown reason'}"
+        f"{eval_id}: {_describe_run(one)}"
         for one in results
         if not one.eval_metric_result_per_invocation
     ]
@@ -55,6 +55,13 @@ def describe_failures(eval_id: str, results: Sequence[EvalCaseResult]) -> list[s
     if not failures and not any(_has_verdict(one) for one in results):
         failures.append(f"{eval_id}: no metric applies to the case")
     return list(dict.fromkeys(failures))
+
+
+def _describe_run(result: EvalCaseResult) -> str:
+    reason = result.error_message or "unknown reason"
+    if result.final_eval_status is EvalStatus.FAILED:
+        return f"the agent failed: {reason}"
+    return f"the case could not be run: {reason}"
 
 
 def _has_verdict(result: EvalCaseResult) -> bool:

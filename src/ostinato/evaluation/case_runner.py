@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _clock, types
+from .._aborted_tool import as_code_error
 from .._aclosing import Aclosing
 from ..apps.app import App
 from ..artifacts.base_artifact_service import BaseArtifactService
@@ -67,6 +69,27 @@ class FailedTurnError(RuntimeError):
     """A turn ended with an error event instead of an answer."""
 
 
+class CaseNotRunError(RuntimeError):
+    """The evaluation could not run a case; its agent is not to blame."""
+
+
+@contextmanager
+def blame_evaluation(what: str) -> Generator[None]:
+    """Tell failures of the evaluation's own parts from those of the agent.
+
+    Args:
+      what: what runs in the block, for the message, such as "The simulated user".
+
+    Raises:
+      CaseNotRunError: the block failed.
+    """
+    try:
+        yield
+    except BaseException as raised:  # boundary: a simulated user may be the user's code
+        error = as_code_error(raised, what)
+        raise CaseNotRunError(f"{what} failed: {type(error).__name__}: {error}") from error
+
+
 class CaseRunner:
     """Runs cases, each in a session of its own; several may run at once.
 
@@ -119,6 +142,7 @@ class CaseRunner:
 
         Raises:
           FailedTurnError: a turn ended with an error.
+          CaseNotRunError: the session could not be created, or the simulated user failed.
           Exception: what the agent's code or its model raised.
         """
         given = eval_case.session_input or SessionInput(app_name="", user_id="")
@@ -130,11 +154,13 @@ class CaseRunner:
         if reset is not None:
             reset()
         runner = self._runner_of(names["app_name"])
-        await self._open_session(names, given)
+        with blame_evaluation("The session of the case"):
+            await self._open_session(names, given)
         run = CaseRun()
         events: list[Event] = []
         while True:
-            message = await simulator.get_next_user_message(list(events))
+            with blame_evaluation("The simulated user"):
+                message = await simulator.get_next_user_message(list(events))
             if message.status is not Status.SUCCESS or message.user_message is None:
                 break
             await self._run_turn(runner, names, message.user_message, eval_case, run, events)

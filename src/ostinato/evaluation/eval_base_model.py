@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, cast
 
 from pydantic import (
@@ -28,15 +29,24 @@ class TwoSpellingsModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_both_spellings(cls, data: Any) -> Any:
-        names = cast(dict[Any, Any], data) if isinstance(data, dict) else {}
-        for name in names:
-            other = to_camel(name) if isinstance(name, str) and "_" in name else name
-            if other != name and other in names:
-                raise ValueError(
-                    f"{name!r} and {other!r} are two spellings of one field, and only one of them "
-                    "would count; leave one out"
-                )
-        return cast(Any, data)
+        refuse_both_spellings(data)
+        return data
+
+
+def refuse_both_spellings(data: Any) -> None:
+    """Raise ValueError if an object has a field in snake_case and in camelCase.
+
+    Args:
+      data: the object as a dict, or anything else.
+    """
+    names = cast(dict[Any, Any], data) if isinstance(data, dict) else {}
+    for name in names:
+        other = to_camel(name) if isinstance(name, str) and "_" in name else name
+        if other != name and other in names:
+            raise ValueError(
+                f"{name!r} and {other!r} are two spellings of one field, and only one of them "
+                "would count; leave one out"
+            )
 
 
 class CommentedModel(TwoSpellingsModel):
@@ -49,14 +59,25 @@ class CommentedModel(TwoSpellingsModel):
 
     @model_validator(mode="after")
     def _refuse_unknown(self) -> Self:
-        unknown: list[InitErrorDetails] = [
-            {"type": "extra_forbidden", "loc": (name,), "input": value}
-            for name, value in (self.model_extra or {}).items()
-            if not is_comment(name)
-        ]
-        if unknown:
-            raise ValidationError.from_exception_data(type(self).__name__, unknown)
+        refuse_unknown(type(self), self.model_extra or {})
         return self
+
+
+def refuse_unknown(kind: type[BaseModel], unknown: Mapping[str, Any], *place: str) -> None:
+    """Raise ValidationError if unknown fields of a record are not comments.
+
+    Args:
+      kind: the class of the record.
+      unknown: the fields.
+      place: the path of the object that has them in the record.
+    """
+    problems: list[InitErrorDetails] = [
+        {"type": "extra_forbidden", "loc": (*place, name), "input": value}
+        for name, value in unknown.items()
+        if not is_comment(name)
+    ]
+    if problems:
+        raise ValidationError.from_exception_data(kind.__name__, problems)
 
 
 def is_comment(name: str) -> bool:

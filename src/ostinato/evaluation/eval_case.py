@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, cast
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic.alias_generators import to_camel
 
 from .. import types
-from ..events.event import Event
+from ..events.event import Event, NodeInfo
 from .app_details import AppDetails
 from .conversation_scenarios import ConversationScenario
-from .eval_base_model import CommentedModel, EvalBaseModel, NewerFieldsModel
+from .eval_base_model import (
+    CommentedModel,
+    EvalBaseModel,
+    NewerFieldsModel,
+    refuse_both_spellings,
+    refuse_unknown,
+)
 from .eval_rubrics import Rubric
 
 
@@ -130,6 +137,27 @@ class Invocation(NewerFieldsModel):
 SessionState: TypeAlias = dict[str, Any]
 
 
+def _check_event(data: Any) -> Any:
+    """Refuse unknown fields of a written event, which events themselves ignore."""
+    if isinstance(data, dict):
+        given = cast(dict[str, Any], data)
+        _check_fields(Event, given)
+        place = "nodeInfo" if "nodeInfo" in given else "node_info"
+        if isinstance(given.get(place), dict):
+            _check_fields(NodeInfo, given[place], place)
+    return cast(Any, data)
+
+
+def _check_fields(kind: type[BaseModel], data: dict[str, Any], *place: str) -> None:
+    refuse_both_spellings(data)
+    known = {*kind.model_fields, *map(to_camel, kind.model_fields)}
+    refuse_unknown(kind, {name: data[name] for name in data if name not in known}, *place)
+
+
+WrittenEvent: TypeAlias = Annotated[Event, BeforeValidator(_check_event)]
+"""An event in a file that people write."""
+
+
 class SessionInput(EvalBaseModel, CommentedModel):
     """The session with which a case begins.
 
@@ -145,7 +173,7 @@ class SessionInput(EvalBaseModel, CommentedModel):
     user_id: str
     session_id: str | None = None
     state: SessionState = Field(default_factory=dict[str, Any])
-    events: list[Event] = Field(default_factory=list[Event])
+    events: list[WrittenEvent] = Field(default_factory=list[Event])
 
 
 StaticConversation: TypeAlias = list[Invocation]

@@ -17,13 +17,14 @@ class EvalCaseResult(TwoSpellingsModel):
     Attributes:
       eval_set_file: deprecated; the id of the set.
       eval_set_id, eval_id: the set and the case.
-      final_eval_status: FAILED if a metric failed; NOT_EVALUATED if one could not be evaluated, or
-        none applies; else PASSED.
+      final_eval_status: FAILED if the agent or a metric failed; NOT_EVALUATED if the case could
+        not be run, a metric could not be evaluated, or none applies; else PASSED.
       eval_metric_results: deprecated.
       overall_eval_metric_results: one result for each metric.
       eval_metric_result_per_invocation: the results of each invocation.
       session_id, session_details, user_id: the session of the case.
-      error_message: why the agent could not be run; not part of the file.
+      error_message: the error of the agent, or why the case could not be run; not part of the
+        file.
       usage: what the run used; not part of the file.
     """
 

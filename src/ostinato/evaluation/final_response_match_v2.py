@@ -46,6 +46,8 @@ Reply with JSON only:
 
 _VERDICT = re.compile(r'"is_the_agent_response_(in)?valid"\s*:\s*\[?\s*"?([A-Za-z_ ]+)')
 
+_CHOICE = re.compile(r'"?\s*(?:or\b|\|)')
+
 
 def parse_verdict(text: str) -> Label:
     """Return the verdict in a judge's answer.
@@ -53,9 +55,16 @@ def parse_verdict(text: str) -> Label:
     Args:
       text: the answer.
     """
-    found = _VERDICT.search(text)
-    if found is None:
-        return Label.NOT_FOUND
+    found = {
+        _read_field(one)
+        for one in _VERDICT.finditer(text)
+        if not _CHOICE.match(text, one.end())  # the form that the prompt asks for
+    } - {Label.NOT_FOUND}
+    # Two verdicts: one may be quoted from the rated answer.
+    return found.pop() if len(found) == 1 else Label.NOT_FOUND
+
+
+def _read_field(found: re.Match[str]) -> Label:
     if found[1] is None:
         return read_label(found[2])
     # Some models rename the field to `is_the_agent_response_invalid`.

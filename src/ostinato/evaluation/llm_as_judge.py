@@ -21,6 +21,9 @@ from .evaluator import (
     compare_score,
 )
 from .judge import Judge
+from .llm_as_judge_utils import get_text_from_content
+
+_SHOWN = 100  # characters of an answer without a verdict
 
 
 class AutoRaterScore(EvalBaseModel):
@@ -126,12 +129,14 @@ class LlmAsJudge(Evaluator):
             )
         results: list[PerInvocationResult] = []
         gaps: list[str] = []
+        said = ""
         for number, actual in enumerate(actual_invocations):
             expected = expected_invocations[number] if expected_invocations else None
             # Formatted, asked and read in turn: subclasses keep an invocation's rubrics meanwhile.
             prompt = self.format_auto_rater_prompt(actual, expected)
             samples: list[PerInvocationResult] = []
-            for answer in await self._judge.ask_responses(prompt):
+            answers = await self._judge.ask_responses(prompt)
+            for answer in answers:
                 found = self.convert_auto_rater_response_to_score(answer)
                 samples.append(
                     PerInvocationResult(
@@ -144,13 +149,25 @@ class LlmAsJudge(Evaluator):
                 )
             results.append(self.aggregate_per_invocation_samples(samples))
             gap = self.describe_gap(results[-1])
+            if gap == "it":
+                said = said or f": {_describe_answer(answers[0])}"
             gaps += [f"turn {number + 1}" + ("" if gap == "it" else f" ({gap})")] if gap else []
         if not results:
             return EvaluationResult()
         found = self.aggregate_invocation_results(results)
         if gaps:
-            found.problem = f"The judge gave no verdict on {', '.join(gaps)}."
+            found.problem = f"The judge gave no verdict on {', '.join(gaps)}{said}."
         return found
+
+
+def _describe_answer(answer: LlmResponse) -> str:
+    """Return what a judge said in place of a verdict, such as a refusal."""
+    if answer.error_code:
+        return f"{answer.error_code}: {answer.error_message or ''}".strip().rstrip(".")
+    text = " ".join((get_text_from_content(answer.content) or "").split())
+    if not text:
+        return "an empty answer"
+    return f"'{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 1]}…'}'"
 
 
 def take_majority(samples: list[PerInvocationResult]) -> PerInvocationResult:

@@ -24,7 +24,13 @@ from .base_eval_service import (
     InferenceResult,
     InferenceStatus,
 )
-from .case_runner import DEFAULT_USER, CaseRunner, RunSettings
+from .case_runner import (
+    DEFAULT_USER,
+    CaseNotRunError,
+    CaseRunner,
+    RunSettings,
+    blame_evaluation,
+)
 from .eval_case import EvalCase
 from .eval_metrics import (
     EvalMetric,
@@ -48,7 +54,7 @@ from .final_state_evaluator import FINAL_STATE_METRIC
 from .metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
 from .rubric_scopes import add_rubrics_of_case
 from .simulation.user_simulator_provider import UserSimulatorProvider
-from .tool_mocks import explain_mock_error
+from .tool_mocks import MissingMockError, find_mock_error
 from .turn_usage import add_usage
 
 logger = get_logger(__name__)
@@ -233,9 +239,9 @@ class LocalEvalService(BaseEvalService):
             session_id=session_id,
         )
         try:
-            run = await runner.run_case(
-                case, self._simulators.provide(case), session_id, app_name=request.app_name
-            )
+            with blame_evaluation("The simulated user"):
+                user = self._simulators.provide(case)
+            run = await runner.run_case(case, user, session_id, app_name=request.app_name)
         except BaseException as raised:  # boundary: a case that fails must not stop the others
             return _fail_inference(result, as_code_error(raised, "Code of the case"))
         result.status = InferenceStatus.SUCCESS
@@ -259,7 +265,9 @@ class LocalEvalService(BaseEvalService):
             eval_set_file=inference.eval_set_id,
             eval_set_id=inference.eval_set_id,
             eval_id=case.eval_id,
-            final_eval_status=EvalStatus.FAILED,
+            final_eval_status=EvalStatus.NOT_EVALUATED
+            if inference.status is InferenceStatus.UNKNOWN
+            else EvalStatus.FAILED,
             overall_eval_metric_results=[],
             eval_metric_result_per_invocation=[],
             session_id=inference.session_id or "",
@@ -301,6 +309,7 @@ class LocalEvalService(BaseEvalService):
         try:
             add_rubrics_of_case(case, actual)
         except InputValidationError as error:
+            result.final_eval_status = EvalStatus.NOT_EVALUATED
             result.error_message = str(error)
             return
         outcome = CaseOutcome.model_construct(
@@ -367,9 +376,19 @@ class LocalEvalService(BaseEvalService):
 
 
 def _fail_inference(result: InferenceResult, error: Exception) -> InferenceResult:
+    """Return the inference with what ended it: the agent, or the evaluation's own parts."""
     logger.warning("The case %r failed: %s", result.eval_case_id, error)
+    mock = find_mock_error(error)
     result.status = InferenceStatus.FAILURE
-    result.error_message = explain_mock_error(error) or f"{type(error).__name__}: {error}"
+    result.error_message = f"{type(error).__name__}: {error}"
+    if isinstance(mock, MissingMockError):  # a call that the case does not expect
+        result.error_message = str(mock)
+    elif mock is not None:
+        result.status = InferenceStatus.UNKNOWN
+        result.error_message = f"The mock of a tool failed: {type(mock).__name__}: {mock}"
+    elif isinstance(error, CaseNotRunError):
+        result.status = InferenceStatus.UNKNOWN
+        result.error_message = str(error)
     return result
 
 

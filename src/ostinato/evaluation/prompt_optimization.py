@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import json
+import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,7 +17,7 @@ from .._aclosing import Aclosing
 from .._optional import need
 from ..agents.llm_agent import LlmAgent
 from ..apps.app import App
-from ..errors import InputValidationError
+from ..errors import InputValidationError, ModelAnswerError
 from ..models.llm_request import LlmRequest
 from ..models.registry import LLMRegistry
 from .base_eval_service import EvaluateConfig, EvaluateRequest, InferenceConfig, InferenceRequest
@@ -28,9 +30,12 @@ from .evaluator import EvalStatus
 from .llm_as_judge_utils import get_text_from_content
 from .local_eval_service import LocalEvalService
 from .metric_evaluator_registry import make_registry
+from .report import CaseReport
 from .simulation.user_simulator_provider import UserSimulatorProvider
 
 PROMPT = "agent_prompt"
+
+_T = TypeVar("_T")
 
 
 class SamplerConfig(BaseModel):
@@ -113,6 +118,48 @@ class _Batch:
     num_metric_calls: int | None = None
 
 
+class _StoppedError(BaseException):
+    """Ends the thread of GEPA, which continues after an Exception; the cause says why."""
+
+
+class _LoopCalls:
+    """Coroutines that the thread of GEPA runs in the event loop, until they are stopped.
+
+    Args:
+      loop: the event loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._pending: concurrent.futures.Future[Any] | None = None
+        self._is_stopped = False
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return what a coroutine returns.
+
+        Raises:
+          _StoppedError: the calls were stopped.
+        """
+        with self._lock:
+            if self._is_stopped:
+                work.close()
+                raise _StoppedError
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            self._pending = future
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise _StoppedError from None
+
+    def stop(self) -> None:
+        """Cancel the coroutine that runs, and refuse others: the thread would wait for ever."""
+        with self._lock:
+            self._is_stopped = True
+            if self._pending is not None:
+                self._pending.cancel()
+
+
 class _CaseAdapter:
     """Runs and scores examples for GEPA, which calls it in a thread of its own."""
 
@@ -123,19 +170,34 @@ class _CaseAdapter:
         agent: Any,
         config: SamplerConfig,
         sets: EvalSetsManager,
-        loop: asyncio.AbstractEventLoop,
+        calls: _LoopCalls,
     ) -> None:
-        self._agent, self._config, self._sets, self._loop = agent, config, sets, loop
+        self._agent, self._config, self._sets, self._calls = agent, config, sets, calls
+        self._has_verdict = False
 
     def evaluate(
         self, batch: list[_Example], candidate: dict[str, str], capture_traces: bool = False
     ) -> _Batch:
-        """Return the scores of an instruction: 1 for each case that passes, else 0."""
-        work = self._evaluate(batch, candidate[PROMPT])
-        results = asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """Return the scores of an instruction: 1 for each case that passes, else 0.
+
+        Raises:
+          _StoppedError: no case could be evaluated so far.
+        """
+        results = self._calls.run(self._evaluate(batch, candidate[PROMPT]))
+        self._check_verdicts(list(results.values()))
         outputs = [_describe(results[one]) for one in batch]
         scores = [float(results[one].final_eval_status is EvalStatus.PASSED) for one in batch]
         return _Batch(outputs, scores, outputs if capture_traces else None)
+
+    def _check_verdicts(self, results: list[EvalCaseResult]) -> None:
+        """Stop an optimization without any verdict; it would compare instructions by nothing."""
+        is_open = all(one.final_eval_status is EvalStatus.NOT_EVALUATED for one in results)
+        self._has_verdict = self._has_verdict or not is_open
+        if not self._has_verdict:
+            errors = [error for one in results for error in CaseReport("", "", [one]).errors]
+            raise _StoppedError from InputValidationError(
+                f"No case could be evaluated: {errors[0]}"
+            )
 
     def make_reflective_dataset(
         self, candidate: dict[str, str], eval_batch: Any, components_to_update: list[str]
@@ -242,7 +304,8 @@ async def optimize_instruction(
       sets: the eval sets.
 
     Raises:
-      InputValidationError: the agent's instruction is no text, or a case does not exist.
+      InputValidationError: the agent's instruction is no text, a case does not exist, no case could
+        be evaluated, or the model wrote no instruction.
       MissingExtraError: the extra `optimize` is not installed.
       ModelUnavailableError: there is no such model.
     """
@@ -258,32 +321,35 @@ async def optimize_instruction(
     if sampler.validation_eval_set or sampler.validation_eval_case_ids:
         wanted = sampler.validation_eval_set or sampler.train_eval_set
         validation = _list_examples(sets, sampler, wanted, sampler.validation_eval_case_ids)
-    loop = asyncio.get_running_loop()
-    ask = _make_writer(optimizer)
-
-    def reflect(prompt: Any) -> str:
-        return asyncio.run_coroutine_threadsafe(ask(prompt), loop).result()
-
-    found: Any = await asyncio.to_thread(
-        gepa.optimize,
-        seed_candidate={PROMPT: root.instruction},
-        trainset=train,
-        valset=validation,
-        adapter=_CaseAdapter(agent, sampler, sets, loop),
-        reflection_lm=reflect,
-        max_metric_calls=optimizer.max_metric_calls,
-        reflection_minibatch_size=optimizer.reflection_minibatch_size,
-        run_dir=optimizer.run_dir,
-        seed=sampler.eval_config.seed or 0,
-    )
+    calls = _LoopCalls(asyncio.get_running_loop())
+    try:
+        found: Any = await asyncio.to_thread(
+            gepa.optimize,
+            seed_candidate={PROMPT: root.instruction},
+            trainset=train,
+            valset=validation,
+            adapter=_CaseAdapter(agent, sampler, sets, calls),
+            reflection_lm=_make_writer(optimizer, calls),
+            max_metric_calls=optimizer.max_metric_calls,
+            reflection_minibatch_size=optimizer.reflection_minibatch_size,
+            run_dir=optimizer.run_dir,
+            seed=sampler.eval_config.seed or 0,
+        )
+    except _StoppedError as stop:
+        raise stop.__cause__ or stop from None
+    finally:
+        calls.stop()
     scores: list[float] = found.val_aggregate_scores
     return OptimizationResult(
         found.best_candidate[PROMPT], scores[int(found.best_idx)], scores[0], len(scores)
     )
 
 
-def _make_writer(optimizer: OptimizerConfig) -> Callable[[Any], Coroutine[Any, Any, str]]:
-    """Return a function that asks the model which writes instructions."""
+def _make_writer(optimizer: OptimizerConfig, calls: _LoopCalls) -> Callable[[Any], str]:
+    """Return a function that asks the model which writes instructions.
+
+    It raises what the model raises; _StoppedError if the model has written nothing so far.
+    """
     model = LLMRegistry.new_llm(optimizer.optimizer_model)
 
     async def ask(prompt: Any) -> str:
@@ -293,14 +359,34 @@ def _make_writer(optimizer: OptimizerConfig) -> Callable[[Any], Coroutine[Any, A
             contents=[types.Content(role="user", parts=[types.Part(text=text)])],
             config=optimizer.model_configuration.model_copy(deep=True),
         )
-        answer = ""
+        answer, reason = "", "its answer is empty"
         async with Aclosing(model.generate_content_async(request)) as responses:
             async for response in responses:
                 if not response.partial:
                     answer = get_text_from_content(response.content) or ""
+                    if response.error_code:
+                        reason = f"{response.error_code}: {response.error_message or ''}"
+        if not answer.strip():
+            raise ModelAnswerError(reason)
         return answer
 
-    return ask
+    has_written = False
+
+    def write(prompt: Any) -> str:
+        nonlocal has_written
+        try:
+            answer = calls.run(ask(prompt))
+        except Exception as error:  # boundary: GEPA tries again
+            if has_written:
+                raise
+            raise _StoppedError from InputValidationError(
+                f"The model {optimizer.optimizer_model!r} wrote no instruction: "
+                f"{type(error).__name__}: {error}"
+            )
+        has_written = True
+        return answer
+
+    return write
 
 
 def _list_examples(

@@ -46,18 +46,25 @@ class CaseReport:
         return self.statistics.passed == self.statistics.runs > 0
 
     @property
+    def agent_errors(self) -> list[str]:
+        """The errors with which the agent failed in runs."""
+        failed = [one for one in self.results if one.final_eval_status is EvalStatus.FAILED]
+        return list(dict.fromkeys(one.error_message for one in failed if one.error_message))
+
+    @property
     def errors(self) -> list[str]:
         """Why runs or metrics could not be evaluated."""
         found: list[str] = []
         for result in self.results:
-            if result.error_message:
+            is_open = result.final_eval_status is EvalStatus.NOT_EVALUATED
+            if is_open and result.error_message:
                 found.append(result.error_message)
             gaps = [
                 f"{one.metric_name}: {one.details.error or 'the metric gave no verdict'}"
                 for one in result.overall_eval_metric_results
                 if one.details.error or one.lacks_verdict
             ]
-            if result.final_eval_status is EvalStatus.NOT_EVALUATED and not gaps:
+            if is_open and not gaps:
                 gaps = [] if result.error_message else ["no metric applies to the case"]
             found += gaps
         return list(dict.fromkeys(found))
@@ -74,15 +81,12 @@ class CaseReport:
 
     @property
     def status(self) -> EvalStatus:
-        """PASSED in every run; FAILED if a metric failed in one; else NOT_EVALUATED."""
+        """PASSED in every run; FAILED if the agent or a metric failed in one; else
+        NOT_EVALUATED."""
         if self.passed:
             return EvalStatus.PASSED
-        return EvalStatus.FAILED if self.failed_metrics else EvalStatus.NOT_EVALUATED
-
-    @property
-    def was_run(self) -> bool:
-        """Whether at least one run came to an end."""
-        return any(result.eval_metric_result_per_invocation for result in self.results)
+        has_failed = any(one.final_eval_status is EvalStatus.FAILED for one in self.results)
+        return EvalStatus.FAILED if has_failed else EvalStatus.NOT_EVALUATED
 
     @property
     def scores(self) -> dict[str, float]:

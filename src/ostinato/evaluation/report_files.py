@@ -72,7 +72,10 @@ def _clean(text: str) -> str:
 
 def _summarize(case: CaseReport) -> str:
     failed = [f"{one.metric_name} {format_score(one)}" for one in case.failed_metrics]
-    return "; ".join(dict.fromkeys([*failed, *case.errors])) or "no metric was evaluated"
+    return (
+        "; ".join(dict.fromkeys([*failed, *case.agent_errors, *case.errors]))
+        or "no metric was evaluated"
+    )
 
 
 def format_markdown(report: EvaluationReport) -> str:
@@ -135,7 +138,7 @@ def _format_case(case: CaseReport) -> str:
         f"<details{'' if case.passed else ' open'}><summary><b class={status!r}>{status}</b> "
         f"{escape_html(title + rate + change)}</summary>"
     ]
-    parts += [f"<p>{escape_html(error)}</p>" for error in case.errors]
+    parts += [f"<p>{escape_html(error)}</p>" for error in (*case.agent_errors, *case.errors)]
     for result in case.results:
         cells = "".join(
             f"<tr><td>{escape_html(one.metric_name)}</td><td class={one.eval_status.name!r}>"

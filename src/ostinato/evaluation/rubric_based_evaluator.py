@@ -17,6 +17,7 @@ from .llm_as_judge_utils import get_average_rubric_score, get_eval_status, get_t
 
 logger = get_logger(__name__)
 
+_FIRST_WORD = re.compile(r"\W*(yes|no)\b(?!\s*(?:or\b|/))")
 _LINE = re.compile(r"[\s*#>-]*(Property|Rationale|Verdict)[\s*]*:", re.IGNORECASE)
 
 ANSWER_FORMAT = """\
@@ -80,10 +81,10 @@ class DefaultAutoRaterResponseParser(AutoRaterResponseParser):
 
 
 def _read_verdict(text: str) -> float | None:
-    words = set(re.findall(r"[a-z]+", text.lower()))
-    if "yes" in words:
-        return 1.0
-    return 0.0 if "no" in words else None
+    """Return the score of a verdict: its first word counts, or the only yes or no in it."""
+    first = _FIRST_WORD.match(text.lower())
+    words = {first[1]} if first else set(re.findall(r"[a-z]+", text.lower())) & {"yes", "no"}
+    return {"yes": 1.0, "no": 0.0}[words.pop()] if len(words) == 1 else None
 
 
 class PerInvocationResultsAggregator(abc.ABC):

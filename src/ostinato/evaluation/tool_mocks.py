@@ -77,21 +77,20 @@ class MockedCalls:
         ]
 
 
-def explain_mock_error(error: BaseException) -> str | None:
-    """Return what happened if an error comes from the mocks of tools, or None.
+def find_mock_error(error: BaseException) -> BaseException | None:
+    """Return the error of a tool's mock from which an error comes: a MissingMockError, or what the
+    mock itself raised. None if the error has another reason.
 
     Args:
       error: what ended a case; the error of the mock may be its cause, or in a group.
     """
     if isinstance(error, MissingMockError):
-        return str(error)
+        return error
     inner: list[BaseException] = [] if error.__cause__ is None else [error.__cause__]
     inner += getattr(error, "exceptions", ())
     if str(error).startswith(f"Error in plugin '{_PLUGIN}'") and inner:
-        return explain_mock_error(inner[0]) or (
-            f"The mock of a tool failed: {type(inner[0]).__name__}: {inner[0]}"
-        )
-    return next((text for one in inner if (text := explain_mock_error(one))), None)
+        return find_mock_error(inner[0]) or inner[0]
+    return next((found for one in inner if (found := find_mock_error(one))), None)
 
 
 def mocks_of_turn(expected: Invocation | None) -> MockedCalls:

@@ -170,9 +170,8 @@ async def _keep_error(
     except (StaleSessionError, StoreError):
         raise
     except Exception as error:  # boundary: raised once the other agents have acted
-        logger.warning(
-            "Agent %r failed; the agents of the other answers run first: %s", name, error
-        )
+        # No warning: the caller gets the error, with those of later agents as notes.
+        logger.info("Agent %r failed; the agents of the other answers run first: %s", name, error)
         errors.append(error)
         if error is not errors[0]:
             errors[0].add_note(f"Agent {name!r} failed, too: {type(error).__name__}: {error}")

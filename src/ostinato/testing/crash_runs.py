@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..agents.base_agent import BaseAgent
+from ..agents.node_agent import as_agent
 from ..errors import InputValidationError
+from ..execution.routing.agent_choice import agents_below
+from ..tools.agent_tool import AgentTool
 from .crash_points import suggest
 from .crash_report import CrashReport, ReportBuilder, first_difference
 from .crash_trial import CrashTrials, TrialOutcome
@@ -73,8 +77,9 @@ def crash_everywhere(
         reset=reset,
     )
     trials.warm_up()
-    reference = _run_undisturbed(trials, wanted.name)
-    problem = _find_unused(wanted, reference.marks, getattr(agent, "root_agent", agent))
+    root = as_agent(getattr(agent, "root_agent", agent))
+    reference = _run_undisturbed(trials, wanted, root)
+    problem = _find_unused(wanted, reference.marks, root)
     if problem:
         raise ScenarioError(f"The scenario {wanted.name!r} is not what ran: {problem}")
     builder = ReportBuilder(wanted.name, wanted.repeatable, reference)
@@ -91,11 +96,12 @@ def _try_points(trials: CrashTrials, builder: ReportBuilder, points: int, most: 
         builder.report.notes.append(f"only {most} of {points} points were tried")
 
 
-def _run_undisturbed(trials: CrashTrials, name: str) -> TrialOutcome:
+def _run_undisturbed(trials: CrashTrials, scenario: Scenario, root: BaseAgent) -> TrialOutcome:
     """Run the scenario twice without a death; return the first run."""
-    first = trials.run(None, probe=True)
+    first, name = trials.run(None, probe=True), scenario.name
     if first.error:
-        raise ScenarioError(f"The scenario {name!r} fails by itself: {first.error}")
+        hidden = _explain_hidden_question(scenario, root)
+        raise ScenarioError(f"The scenario {name!r} fails by itself: {first.error}{hidden}")
     raised = [mark["error"] for mark in first.marks if mark["kind"] == "raised"]
     if raised:
         by = [
@@ -139,6 +145,34 @@ def _find_unused(scenario: Scenario, marks: Sequence[Mapping[str, Any]], root: A
     for tool in sorted(scenario.repeatable - tools.keys()):
         return f"`repeatable` names {tool!r}, which is no tool; {suggest(tool, [*tools])}"
     return ""
+
+
+def _explain_hidden_question(scenario: Scenario, root: BaseAgent) -> str:
+    """Return which of the scenario's answers are for an agent that is called as a tool; "" if none
+    are."""
+    hidden = {name: agent for agent in _list_called(root) for name in _declared_tools(agent)}
+    answered = [step.text for step in scenario.steps if step.kind != "say"]
+    tool = next((one for one in answered if one in hidden), None)
+    if tool is None:
+        return ""
+    return (
+        f". {tool!r} is a tool of agent {hidden[tool].name!r}, which is called as a tool "
+        "(AgentTool): it runs in a session of its own, in which no person is asked. Make it a "
+        "sub-agent, for instance with mode='single_turn'."
+    )
+
+
+def _list_called(root: BaseAgent) -> list[BaseAgent]:
+    """Return the agents of a tree that are called as tools, directly or by each other."""
+    found: list[BaseAgent] = []
+    waiting = [*agents_below(root)]
+    while waiting:
+        for tool in getattr(waiting.pop(), "tools", ()):
+            inner = as_agent(tool.agent) if isinstance(tool, AgentTool) else None
+            if isinstance(inner, BaseAgent) and inner not in found:
+                found.append(inner)
+                waiting += agents_below(inner)
+    return found
 
 
 def _declared_tools(agent: Any) -> Iterator[str]:

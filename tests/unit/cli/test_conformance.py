@@ -157,3 +157,54 @@ def test_a_changed_output_of_a_workflow_fails(
     (tmp_path / "conform_other_flow" / "agent.py").write_text(FLOW.format(result="Not paid."))
     assert main(["conformance", "test", *words]) == 1
     assert "Not paid." in capsys.readouterr().out
+
+
+ASKING = """
+from tests.support.recorded_store import results
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+from ostinato.tools import FunctionTool
+
+
+def pay(order: str) -> str:
+    return f"paid {order}"
+
+
+def answer(request):
+    done = [one.response.get("result", "no") for one in results(request)]
+    return ", ".join(sorted(done)) if done else [call("pay", order="A"), call("pay", order="B")]
+
+
+tools = [FunctionTool(pay, require_confirmation=True)]
+root_agent = Agent(name="clerk", model=FunctionModel(answer), tools=tools)
+"""
+ANSWER = "{function_response: {name: adk_request_confirmation, response: {confirmed: %s}}}"
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        (("true", "false"), 0, "no, paid A"),
+        (("false", "true"), 0, "no, paid B"),
+        (("true",) * 3, 2, "'adk_request_confirmation' 3 times, which was called 2 times"),
+    ],
+)
+def test_two_approvals_go_to_their_calls(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: tuple[str, ...],
+    code: int,
+    message: str,
+) -> None:
+    words = write(tmp_path, "conform_two")
+    (tmp_path / "conform_two" / "agent.py").write_text(ASKING)
+    parts = ", ".join(ANSWER % one for one in given)
+    spec = "description: x\nagent: conform_two\nuser_messages:\n- text: go\n"
+    case = tmp_path / "cases/orders/finds"
+    (case / "spec.yaml").write_text(f"{spec}- content: {{parts: [{parts}]}}\n")
+    assert main(["conformance", "record", *words]) == code
+    if code:
+        assert message in capsys.readouterr().err
+        return
+    assert message in (case / "generated-session.yaml").read_text()
+    assert main(["conformance", "test", *words]) == 0

@@ -112,6 +112,24 @@ async def test_a_changed_commit_is_rendered_evaluated_and_replayed(
 
 
 @pytest.mark.long
+@pytest.mark.long
+def test_a_range_may_go_back_and_names_the_error_of_a_case(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.top / "notes.txt").write_text("1")
+    repository.commit()
+    repository.write("raise RuntimeError('no model')")
+    repository.commit()
+    assert main(["diff", "HEAD~1..HEAD", str(repository.agent)]) == 1
+    assert "greets: FAILED\n  RuntimeError: no model\n" in capsys.readouterr().out
+    assert main(["diff", "HEAD..HEAD~1", str(repository.agent)]) == 0
+    assert "1 of 1 cases passed, 1 better" in capsys.readouterr().out
+    assert main(["diff", "HEAD~2..HEAD~1", str(repository.agent)]) == 0
+    assert "and no file changed" in capsys.readouterr().out
+    assert main(["diff", "nothing..HEAD", str(repository.agent)]) == 2
+    assert "'nothing' names no commit of" in capsys.readouterr().err
+
+
 def test_the_files_as_they_are_now_are_the_head_of_an_open_range(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,8 +175,8 @@ def test_a_case_that_is_gone_or_has_another_id_could_not_run(
         (["main"], "is not BASE..HEAD"),
         (["main...HEAD"], "is not BASE..HEAD"),
         (["..HEAD"], "is not BASE..HEAD"),
-        (["none..HEAD"], "git rev-parse failed"),
-        (["--upload..HEAD"], "git rev-parse failed"),
+        (["none..HEAD"], "names no commit"),
+        (["--upload..HEAD"], "names no commit"),
         (["main..HEAD", "--fail-on", "calls>0"], "needs --replay"),
         (["main..HEAD", "--fail-on", "eval_wurst>0"], "There is no gate 'wurst'"),
     ],

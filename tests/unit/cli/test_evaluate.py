@@ -122,9 +122,11 @@ def test_a_metric_without_a_verdict_fails_the_command(
     config = {"criteria": {"own": 1, "response_match_score": 1}, "custom_metrics": {"own": metric}}
     (shop / "test_config.json").write_text(json.dumps(config))
     words = ["--fail-on", gates, "--junit", str(tmp_path / "junit.xml")]
-    assert main(["eval", str(shop), "good", *words]) == 1
-    shown = capsys.readouterr().out
+    assert main(["eval", str(shop), "good", *words]) == 2
+    captured = capsys.readouterr()
+    shown = captured.out
     assert "0 of 2 cases passed, 2 could not be evaluated" in shown and "? a" in shown
+    assert "error: no case could be evaluated: own: " in captured.err
     assert 'tests="2" failures="0" errors="2"' in (tmp_path / "junit.xml").read_text()
 
 
@@ -183,11 +185,27 @@ def test_a_set_for_another_app_is_pointed_out(shop: Path, capsys: Any) -> None:
     assert "1 of 2 cases name another app" in capsys.readouterr().out
 
 
-def test_an_agent_that_never_runs_is_no_verdict(shop: Path, capsys: Any) -> None:
+def test_a_case_whose_agent_fails_is_a_failed_case(shop: Path, tmp_path: Path, capsys: Any) -> None:
     file = write_set(shop / "x.evalset.json", case("b", "break", "x"))
+    junit = tmp_path / "junit.xml"
+    assert main(["eval", str(shop), file, "--junit", str(junit)]) == 1
+    captured = capsys.readouterr()
+    assert "✗ b  RuntimeError: no model" in captured.out and not captured.err
+    assert "0 of 1 cases passed\n" in captured.out
+    assert "failed is 1" in captured.out and "errors is" not in captured.out
+    assert 'failures="1" errors="0"' in junit.read_text()
+    assert main(["eval", str(shop), file, "--fail-on", "errors>0"]) == 0
+
+
+def test_a_simulated_user_that_fails_leaves_the_case_not_evaluated(shop: Path, capsys: Any) -> None:
+    scenario = {"starting_prompt": "hi", "conversation_plan": "Say hi."}
+    file = write_set(shop / "x.evalset.json", {"eval_id": "a", "conversation_scenario": scenario})
+    config = {"criteria": {"tool_call_count_v1": 9}, "user_simulator_config": {"model": "gone"}}
+    (shop / "test_config.json").write_text(json.dumps(config))
     assert main(["eval", str(shop), file]) == 2
     captured = capsys.readouterr()
-    assert "RuntimeError: no model" in captured.out and "no case could be run" in captured.err
+    assert "? a" in captured.out and "1 could not be evaluated" in captured.out
+    assert "error: no case could be evaluated: The simulated user" in captured.err
 
 
 def test_results_that_cannot_be_stored_are_shown(shop: Path, capsys: Any) -> None:

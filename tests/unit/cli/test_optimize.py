@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -13,6 +15,7 @@ import pytest
 from ostinato.cli.main import main
 from ostinato.evaluation.prompt_optimization import PROMPT
 from ostinato.models.base_llm import BaseLlm
+from ostinato.models.llm_response import LlmResponse
 from ostinato.models.registry import LLMRegistry
 from ostinato.testing.scripted_model import responses
 
@@ -43,6 +46,9 @@ SAMPLER = {
 }
 
 
+ANSWERS: dict[str, Any] = {"writer": "Answer politely."}
+
+
 class Writer(BaseLlm):
     """Writes instructions."""
 
@@ -54,7 +60,10 @@ class Writer(BaseLlm):
 
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
         assert "hello" in str(llm_request.contents)
-        for one in responses("Answer politely.", stream=False):
+        if ANSWERS["writer"] == "wait":
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(60)
+        for one in responses(ANSWERS["writer"], stream=False):
             yield one
 
 
@@ -129,6 +138,59 @@ def test_bad_files_end_with_2(
 ) -> None:
     assert main(write(tmp_path / "optimized_b", **changes)) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("gepa")
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (ConnectionError("down"), "wrote no instruction: ConnectionError: down"),
+        (LlmResponse(error_code="SAFETY", error_message="blocked"), "SAFETY: blocked"),
+        (" ", "its answer is empty"),
+    ],
+)
+def test_a_model_that_writes_nothing_ends_with_2(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Any,
+    message: str,
+) -> None:
+    monkeypatch.setitem(ANSWERS, "writer", answer)
+    assert main(write(tmp_path / "optimized_d")) == 2
+    error = capsys.readouterr().err
+    assert "The model 'instruction-writer-1'" in error and message in error
+
+
+@pytest.mark.usefixtures("gepa")
+def test_cases_that_cannot_be_evaluated_end_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mocks = {"source": "function", "function": "json.loads"}
+    config = {"criteria": {"response_match_score": 0.8}, "tool_mocks": mocks}
+    words = write(tmp_path / "optimized_e", eval_config=config)
+    agent = tmp_path / "optimized_e" / "agent.py"
+    called = 'Agent(name="echo", model=FunctionModel(lambda r: call("look")), tools=[look], '
+    look = "from ostinato.testing import call\n\n\ndef look():\n    pass\n\n\n"
+    agent.write_text(
+        agent.read_text()
+        .replace("def answer", f"{look}def answer")
+        .replace('Agent(name="echo", model=FunctionModel(answer), ', called)
+    )
+    assert main(words) == 2
+    assert "No case could be evaluated: The mock of a tool failed" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("gepa")
+def test_an_interrupt_ends_the_thread_of_gepa(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ANSWERS, "writer", "wait")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(write(tmp_path / "optimized_f")) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_without_the_extra_it_says_what_to_install(

@@ -60,6 +60,18 @@ def test_an_unchanged_agent_passes(
     assert "5 invocations replayed, 5 same" in capsys.readouterr().out
 
 
+def test_an_error_is_one_line_without_control_characters(
+    tmp_path: Path, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = "if said(request) == 'bye': raise ValueError('no\\n\\x1b[2Jmodel')"
+    agent = write_agent(tmp_path / "replayed_broken", change)
+    assert replay(agent, store) == 1
+    captured = capsys.readouterr()
+    assert ": failed: ValueError: no \N{REPLACEMENT CHARACTER}[2Jmodel\n" in captured.out
+    assert replay(agent, store, "--session", "s3") == 1
+    assert "1 invocation replayed, 1 failed" in capsys.readouterr().out
+
+
 def test_changes_are_reported_and_break_gates(
     tmp_path: Path, store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

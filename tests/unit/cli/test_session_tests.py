@@ -266,3 +266,112 @@ def test_a_failure_that_was_not_recorded_fails(
     write_workflow(tmp_path / "after" / "tested_worse", "1 / 0", session)
     assert main(["test", str(tmp_path / "after")]) == 1
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+FAILING = """
+from ostinato.agents import Agent
+from ostinato.models.llm_response import LlmResponse
+from ostinato.testing import FunctionModel, call
+from tests.support.recorded_store import said
+
+
+def decline():
+    raise ValueError("declined")
+
+
+def answer(request):
+    words = said(request)
+    if words == "down":
+        raise RuntimeError("no model")
+    if words == "blocked":
+        return LlmResponse(error_code="SAFETY", error_message="blocked")
+    return call("decline") if words == "pay" else "Hello."
+
+
+root_agent = Agent(name="clerk", model=FunctionModel(answer), tools=[decline])
+"""
+
+
+def failed(code: str) -> Any:
+    return {"author": "clerk", "errorCode": code}
+
+
+def test_turns_that_failed_fail_again_with_the_same_error(tmp_path: Path) -> None:
+    words = ("down", "pay", "blocked", "hi")
+    says = [event("user", {"text": one}, role="user") for one in words]
+    asked = [says[0], failed("RuntimeError"), says[1], failed("ValueError"), *says[2:]]
+    file = write(tmp_path / "tested_failing", {"events": asked})
+    (file.parent.parent / "agent.py").write_text(FAILING)
+    assert main(["test", str(tmp_path), "--rebuild"]) == 0
+    events = json.loads(file.read_text())["events"]
+    codes = [one["errorCode"] for one in events if one.get("errorCode")]
+    assert codes == ["RuntimeError", "ValueError", "SAFETY"]
+    assert events[-1]["content"]["parts"] == [{"text": "Hello."}]
+    assert main(["test", str(tmp_path)]) == 0
+
+
+def test_an_agent_that_fails_leaves_its_file_and_the_others_are_rebuilt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = {"events": [event("user", {"text": "down"}, role="user")]}
+    file = write(tmp_path / "tested_down", session)
+    (file.parent.parent / "agent.py").write_text(FAILING)
+    other = file.parent / "b.json"
+    other.write_text(json.dumps({"events": [event("user", {"text": "hi"}, role="user")]}))
+    assert main(["test", str(tmp_path), "--rebuild"]) == 1
+    shown = capsys.readouterr().out
+    assert "a.json is unchanged, because its agent failed\n    RuntimeError: no model\n" in shown
+    assert json.loads(file.read_text()) == session and "Hello." in other.read_text()
+
+
+def test_a_request_that_was_not_recorded_is_a_plain_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "tested_more", {"events": SESSION["events"][:3]})
+    assert main(["test", str(tmp_path)]) == 1
+    assert "    Agent 'clerk' asks its model more often than" in capsys.readouterr().out
+
+
+CALLED = """
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+from ostinato.tools import AgentTool
+from tests.support.recorded_store import results
+
+
+def inner(request):
+    {inner}
+
+
+def outer(request):
+    return "done" if results(request) else call("helper", request="x")
+
+
+helper = Agent(name="helper", model=FunctionModel(inner), output_key="found")
+root_agent = Agent(name="clerk", model=FunctionModel(outer), tools=[AgentTool(helper)])
+"""
+
+
+def test_an_agent_that_is_called_as_a_tool_gets_its_recorded_result(tmp_path: Path) -> None:
+    session = {"events": [event("user", {"text": "go"}, role="user")]}
+    file = write(tmp_path / "old" / "tested_caller", session)
+    (file.parent.parent / "agent.py").write_text(CALLED.format(inner="return 'found it'"))
+    assert main(["test", str(tmp_path / "old"), "--rebuild"]) == 0
+    assert '"found": "found it"' in file.read_text()
+    assert main(["test", str(tmp_path / "old")]) == 0
+    again = write(tmp_path / "new" / "tested_called", json.loads(file.read_text()))
+    (again.parent.parent / "agent.py").write_text(CALLED.format(inner="raise RuntimeError"))
+    assert main(["test", str(tmp_path / "new")]) == 0
+
+
+def test_the_state_is_that_of_the_beginning_and_of_the_messages(tmp_path: Path) -> None:
+    session = {
+        "state": {"tier": "gold", "later": 1},
+        "events": [
+            event("user", {"text": "hi"}, role="user", actions={"stateDelta": {"later": 1}})
+        ],
+    }
+    file = write(tmp_path / "tested_state", session, fields=", instruction='{tier} {later}'")
+    assert main(["test", str(tmp_path), "--rebuild"]) == 0
+    assert main(["test", str(tmp_path)]) == 0
+    assert json.loads(file.read_text())["state"] == session["state"]

@@ -85,7 +85,9 @@ class JudgeModel(BaseLlm):
         prompt = (llm_request.contents[0].parts or [])[0].text or ""
         JUDGE.prompts.append(prompt)
         answer = JUDGE.answer(prompt)
-        yield LlmResponse(content=text("model", answer))
+        if isinstance(answer, str):
+            answer = LlmResponse(content=text("model", answer))
+        yield answer
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -97,7 +99,7 @@ class _Judge:
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
-        self.answer: Callable[[str], str] = lambda prompt: "yes"
+        self.answer: Callable[[str], str | LlmResponse] = lambda prompt: "yes"
 
 
 JUDGE = _Judge()

@@ -74,7 +74,7 @@ async def test_an_agent_that_cannot_run_fails_the_test() -> None:
     def broken(_: Any) -> str:
         raise RuntimeError("no model here")
 
-    with pytest.raises(AssertionError, match="could not be run: RuntimeError: no model here"):
+    with pytest.raises(AssertionError, match="the agent failed: RuntimeError: no model here"):
         await AgentEvaluator.evaluate_eval_set(
             agent(broken), eval_set(case("a", turn())), eval_config=RESPONSE
         )

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ostinato import types
 from ostinato.errors import InputValidationError
 from ostinato.evaluation._result_file import parse_eval_set_result
-from ostinato.evaluation.eval_case import Invocation, InvocationEvents, TracedCall
+from ostinato.evaluation.eval_case import Invocation, InvocationEvents, SessionInput, TracedCall
 from ostinato.evaluation.eval_config import (
     EvalConfig,
     get_eval_metrics_from_config,
@@ -28,6 +28,7 @@ from ostinato.evaluation.local_eval_sets_manager import (
     parse_eval_set,
 )
 from ostinato.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
+from ostinato.events.event import Event
 from tests.evaluation_sets.run_sets import list_sets
 
 from .builders import case, eval_set, recorded, text, turn
@@ -214,6 +215,10 @@ def test_an_eval_set_is_read_with_camel_case_at_the_top() -> None:
     assert read.eval_set_id == "a"
 
 
+def with_event(event: dict[str, Any]) -> dict[str, Any]:
+    return {"session_input": {"app_name": "a", "user_id": "u", "events": [event]}}
+
+
 MISSPELLED_NEW: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"final_session_sate": {}}, "eval_cases[0].final_session_sate: Unknown field "),
     ({}, {"session_inpt": {}}, "Did you mean 'session_input'?"),
@@ -229,7 +234,35 @@ MISSPELLED_NEW: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {},
         "line 1, eval_case: Unknown field 'eval_case'. Did you mean 'eval_cases'?",
     ),
+    (
+        {},
+        with_event({"author": "user", "contnt": {}}),
+        "session_input.events[0].contnt: Unknown field 'contnt'. Did you mean 'content'?",
+    ),
+    (
+        {},
+        with_event({"author": "user", "state": {}}),  # Event(state=...) is for Python alone
+        "session_input.events[0].state: Unknown field 'state'.",
+    ),
+    (
+        {},
+        with_event({"nodeInfo": {"pth": "a@1"}}),
+        "events[0].nodeInfo.pth: Unknown field 'pth'. Did you mean 'path'?",
+    ),
 ]
+
+
+def test_an_event_of_the_history_may_have_a_comment_and_one_spelling() -> None:
+    case = {**json.loads(CASE), **with_event({"_note": "x", "invocationId": "old"})}
+    document = {"eval_set_id": "a", "eval_cases": [case]}
+    (read,) = parse_eval_set(json.dumps(document), "f", "x").eval_cases
+    assert read.session_input is not None
+    assert read.session_input.events[0].invocation_id == "old"
+    given = SessionInput(app_name="a", user_id="u", events=[Event(state={"k": 1})])
+    assert given.events[0].actions.state_delta == {"k": 1}
+    case["session_input"]["events"][0]["invocation_id"] = "new"
+    with pytest.raises(InputValidationError, match="two spellings of one field"):
+        parse_eval_set(json.dumps(document), "f", "x")
 
 
 @pytest.mark.parametrize(("top", "inner", "message"), MISSPELLED_NEW)

@@ -80,10 +80,31 @@ async def test_the_majority_decides(judge: Any, answers: Any, score: float | Non
         ("```json\n" + VALID + "\n```", Label.VALID),
         ('{"is_the_agent_response_valid": "unsure"}', Label.NOT_FOUND),
         ("valid", Label.NOT_FOUND),
+        (VALID + INVALID, Label.NOT_FOUND),  # such as a quotation from the rated answer
+        (VALID + VALID, Label.VALID),
+        ('{"is_the_agent_response_valid": "valid" or "invalid"}', Label.NOT_FOUND),  # the prompt's
+        ('Form: {"is_the_agent_response_valid": "valid" or "invalid"} ' + INVALID, Label.INVALID),
     ],
 )
 def test_a_verdict_is_read(answer: str, label: Label) -> None:
     assert parse_verdict(answer) is label
+
+
+@pytest.mark.parametrize(
+    ("words", "score"),
+    [
+        ("yes", 1.0),
+        ("**Yes**, no word is missing.", 1.0),
+        ("No: it does not say yes.", 0.0),
+        ("The answer is yes.", 1.0),
+        ("yes or no", None),
+        ("yes/no", None),
+        ("unclear", None),
+    ],
+)
+def test_the_verdict_on_a_rubric_is_its_first_word(words: str, score: float | None) -> None:
+    answer = f"Property: It is short.\nRationale: r\nVerdict: {words}\n"
+    assert [one.score for one in DefaultAutoRaterResponseParser().parse(answer)] == [score]
 
 
 async def test_texts_of_the_turn_are_in_the_prompt(judge: Any) -> None:

@@ -209,6 +209,7 @@ async def test_a_call_without_a_mock_fails_the_case() -> None:
     config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {}})
     run = await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
     assert (run.results[0].error_message or "").startswith("The tool 'weather' was called with")
+    assert run.results[0].final_eval_status is EvalStatus.FAILED
     assert ran == []
     config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {"missing": "run"}})
     await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
@@ -244,6 +245,7 @@ async def test_a_mock_function_that_raises_is_told() -> None:
     config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": function})
     run = await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
     assert run.results[0].error_message == "The mock of a tool failed: ValueError: no weather"
+    assert run.results[0].final_eval_status is EvalStatus.NOT_EVALUATED
 
 
 async def mock_weather(name: str, args: dict[str, Any]) -> Any:

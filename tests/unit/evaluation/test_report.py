@@ -22,6 +22,7 @@ from ostinato.evaluation.turn_usage import TurnUsage
 from .builders import turn
 
 PASSED, FAILED = EvalStatus.PASSED, EvalStatus.FAILED
+NOT_EVALUATED = EvalStatus.NOT_EVALUATED
 
 
 def result_of(eval_id: str, status: EvalStatus, error: str | None = None) -> EvalCaseResult:
@@ -60,6 +61,7 @@ MIXED = [
     result_of("bad", FAILED),
     result_of("bad", FAILED),
     result_of("broken", FAILED, "RuntimeError: <no>"),
+    result_of("open", NOT_EVALUATED, "The simulated user: <gone>"),
 ]
 
 
@@ -87,10 +89,10 @@ def test_the_interval_is_wilsons(passed: int, runs: int, low: float, high: float
 def test_a_report_counts() -> None:
     report = report_of(*MIXED)
     numbers = {name: report.measure(name) for name in ("failed", "errors", "flaky", "tokens")}
-    assert numbers == {"failed": 3, "errors": 1, "flaky": 1, "tokens": 70}
-    assert report.measure("pass_rate") == pytest.approx(3 / 7)
+    assert numbers == {"failed": 4, "errors": 1, "flaky": 1, "tokens": 80}
+    assert report.measure("pass_rate") == pytest.approx(3 / 8)
     assert format_summary(report) == (
-        "1 of 4 cases passed, 1 could not be evaluated, 1 flaky, 70 tokens, cost 3.5"
+        "1 of 5 cases passed, 1 could not be evaluated, 1 flaky, 80 tokens, cost 4"
     )
 
 
@@ -98,11 +100,11 @@ def test_a_report_counts() -> None:
     ("gates", "broken"),
     [
         ("failed>0", ["failed"]),
-        ("failed>3, errors>=1", ["errors"]),
+        ("failed>4, errors>=1", ["errors"]),
         ("pass_rate<50%", ["pass_rate"]),
-        ("pass_rate<0.4,flaky>1", []),
-        ("cost>3,seconds==7", ["cost", "seconds"]),
-        ("failed>75%,flaky>=25%", ["flaky"]),
+        ("pass_rate<0.3,flaky>1", []),
+        ("cost>3,seconds==8", ["cost", "seconds"]),
+        ("failed>80%,flaky>=20%", ["flaky"]),
     ],
 )
 def test_gates_are_checked(gates: str, broken: list[str]) -> None:
@@ -210,9 +212,17 @@ def test_junit_tells_failures_from_errors() -> None:
     root = ET.fromstring(format_junit(report_of(*MIXED)))
     suite = root.find("testsuite")
     assert suite is not None
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "2", "1")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "3", "1")
     kinds = {case.get("name"): [child.tag for child in case] for case in suite}
-    assert kinds == {"good": [], "flaky": ["failure"], "bad": ["failure"], "broken": ["error"]}
+    assert kinds == {
+        "good": [],
+        "flaky": ["failure"],
+        "bad": ["failure"],
+        "broken": ["failure"],
+        "open": ["error"],
+    }
+    broken = suite.find("testcase[@name='broken']/failure")
+    assert broken is not None and broken.get("message") == "RuntimeError: <no>"
     failure = suite.find("testcase[@name='bad']/failure")
     assert failure is not None and "0.25" in (failure.get("message") or "")
     assert "expected answer: c" in (failure.text or "")
@@ -229,7 +239,7 @@ def test_markdown_has_a_row_for_each_case() -> None:
 
 def test_html_is_one_page_and_escapes() -> None:
     text = format_html(report_of(*MIXED))
-    assert text.count("<details") == 4
+    assert text.count("<details") == 5
     assert "a &lt;b&gt;" in text and "<b>" not in text.replace("<b class", "")
     assert "RuntimeError: &lt;no&gt;" in text
     for outside in ("<script", "http://", "https://", "<link", "src="):

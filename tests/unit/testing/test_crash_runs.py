@@ -683,6 +683,20 @@ def test_a_scenario_that_fails_by_itself() -> None:
         )
 
 
+def test_an_approval_that_no_person_sees_is_explained() -> None:
+    asking = LlmAgent(name="payer", tools=[FunctionTool(pay, require_confirmation=True)])
+    turns = {
+        "steps": ["Go.", {"approve": "pay"}],
+        "model": {
+            "shop": [call("payer", request="Pay."), "Done."],
+            "payer": [call("pay", amount=1)],
+        },
+    }
+    hidden = r"these wait: none\. 'pay' is a tool of agent 'payer', which is called as a tool"
+    with pytest.raises(ScenarioError, match=hidden):
+        crash_everywhere(shop(AgentTool(asking)), turns, kills=False)
+
+
 def decline(amount: int, tool_context: ToolContext) -> str:
     """Decline."""
     raise ValueError(f"declined {tool_context.idempotency_key[:0]}{amount}")

@@ -310,6 +310,8 @@ def test_a_seed_of_other_options_is_refused() -> None:
         ({"faults": {"death": -1.0}}, "weight"),
         ({"runs": 0}, "runs 0"),
         ({"host_actions": {"death": append_note}}, "another name"),
+        ({"host_actions": [append_note]}, "host_actions is a list, and has to be a mapping"),
+        ({"faults": ["death"]}, "faults is a list, and has to be a mapping"),
         ({"plan": [Entry(0.0, "flood", 0, 0)]}, "the plan's entry"),
         ({"plan": [Entry(0.0, "say", 2, 0)]}, "the plan's entry"),
         ({"max_attempts": 0}, "max_attempts is 0"),

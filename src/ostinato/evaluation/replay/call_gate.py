@@ -105,13 +105,21 @@ class CallTable:
             node_call = NodeCallRecord.of(event)
             if node_call is not None:
                 known = RecordedCall(node_call.tool, node_call.args, "")
-                known.question = questions.get(node_call.path)
+                known.question = questions.pop(node_call.path, None)
                 known.responses.append((event, node_call.response))
                 self._add(f"{_NODE}{node_call.place}", known)
             for answer in event.get_function_responses():
                 found = by_id.get(answer.id or "")
                 if found is not None:
                     found.responses.append((event, answer.response or {}))
+        for path, question in questions.items():  # those without an answer
+            asked = question.get("payload")
+            if isinstance(asked, dict):
+                fields = cast("dict[str, Any]", asked)
+                known = RecordedCall(
+                    str(fields.get("tool")), fields.get("args") or {}, "", question
+                )
+                self._add(f"{_NODE}{name_path(path)}", known)
 
     def _add(self, place: str, known: RecordedCall) -> None:
         key = f"{place} {call_key(known.name, known.args)}"
@@ -206,6 +214,8 @@ class CallTable:
                 hint = "" if by_tool else message.rpartition(")? ")[2]
                 context.request_confirmation(hint=hint, payload=fields.get("payload"))
                 return True, None
+        if not known.responses:
+            return False, None
         event, response = known.responses[0]
         self._apply(event, known, context)
         if event.content is None and event.actions.route is None:

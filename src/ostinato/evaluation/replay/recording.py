@@ -138,10 +138,12 @@ class Exchange:
             return "it was rewound"
         if not self.events:
             return "it has no answer"
+        failure = next((one for one in self.events if one.error_code and not one.content), None)
+        if failure is not None:  # before an interruption: an error closes no calls beside it
+            message = " ".join((failure.error_message or "").split())
+            return f"it failed with {failure.error_code}" + (f": {message:.100}" if message else "")
         if _is_interrupted(self.events):
             return "it was interrupted"
-        if any(event.error_code and not event.content for event in self.events):
-            return "it ended with an error"
         if any(event.actions.requested_auth_configs for event in self.events):
             return "it asked for credentials"
         return ""

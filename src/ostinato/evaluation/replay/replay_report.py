@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ _COUNTS = (*OUTCOMES, "changed", "noise")
 _DELTAS = ("cost", "tokens", "seconds")
 _FORMAT = 1
 _SHOWN = 50
+_SHOWN_REASONS = 10
 _LONGEST_CELL = 200
 
 
@@ -220,7 +222,8 @@ def format_summary(report: ReplayReport) -> str:
     Args:
       report: the report.
     """
-    parts = [f"{len(report.invocations)} invocations replayed"]
+    total = len(report.invocations)
+    parts = [f"{total} invocation{'' if total == 1 else 's'} replayed"]
     found = Counter(one.outcome for one in report.invocations)
     parts += [f"{found[name]} {OUTCOME_WORDS[name]}" for name in OUTCOMES if found[name]]
     if report.has_noise:
@@ -230,6 +233,18 @@ def format_summary(report: ReplayReport) -> str:
         if delta is not None and any(getattr(usage, name) for usage in report.usage()):
             parts.append(f"{name} {delta:+.1%}")
     return ", ".join(parts) + (" (interrupted)" if report.interrupted else "")
+
+
+def list_skipped(skipped: Mapping[str, int]) -> list[str]:
+    """Return why invocations were not replayed, most frequent reasons first.
+
+    Args:
+      skipped: how many there are for each reason.
+    """
+    reasons = Counter(skipped).most_common()
+    lines = [f"{number}, because {reason}" for reason, number in reasons[:_SHOWN_REASONS]]
+    left = sum(number for _, number in reasons[_SHOWN_REASONS:])
+    return [*lines, f"{left}, for other reasons"] if left else lines
 
 
 def describe(comparison: Comparison, run: LaneRun) -> str:
@@ -244,6 +259,8 @@ def describe(comparison: Comparison, run: LaneRun) -> str:
         words += f" at step {comparison.step}"
     if run.asked_otherwise:
         words += f" ({run.asked_otherwise})"
+    elif run.stopped is not None and comparison.outcome == "diverged":
+        words += f" ({format_calls([run.stopped])} was not recorded and may have effects)"
     if run.unanswered:
         words += " (a call that the user answered was not made)"
     if comparison.outcome == "failed":
@@ -277,8 +294,8 @@ def format_markdown(report: ReplayReport) -> str:
         lines.append(f"| {' | '.join(shown)} |")
     if len(changed) > _SHOWN:
         lines += ["", f"{len(changed) - _SHOWN} more changed; the JSON report has all."]
-    for reason, number in report.skipped.items():
-        lines += ["", f"Not replayed: {number}, because {reason}."]
+    for line in list_skipped(report.skipped):
+        lines += ["", f"Not replayed: {quote(line)}."]
     if report.parked is not None:
         lines += ["", f"Open invocations that this agent would park: {len(report.parked)}."]
         lines += [

@@ -31,9 +31,11 @@ def resolve_revision(repository: Path, revision: str) -> str:
     Raises:
       InputValidationError: it names no commit.
     """
-    return run_git(
-        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
-    ).strip()
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    try:
+        return run_git(repository, *words).strip()
+    except InputValidationError as error:
+        raise InputValidationError(f"{revision!r} names no commit of the repository.") from error
 
 
 @contextmanager

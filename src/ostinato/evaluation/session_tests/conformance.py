@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +28,7 @@ from ...sessions.session import Session
 from ...tools.agent_tool import AgentTool
 from ...tools.base_tool import BaseTool
 from .event_comparison import clean_state, compare_events, compare_values
-from .recorded_answers import UnrecordedCallError, ask_own_callbacks
+from .recorded_answers import UnrecordedCallError, ask_own_callbacks, describe_failure
 
 SPEC = "spec.yaml"
 RECORDINGS = "generated-recordings.yaml"
@@ -39,7 +41,7 @@ _REQUEST_NOISE = {"config": {"http_options", "labels"}, "live_connect_config": T
 class UserMessage(BaseModel):
     """A message of the user: `text` or `content`, and a change of the state with it."""
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = _STRICT
 
     text: str | None = None
     content: types.Content | None = None
@@ -325,7 +327,7 @@ async def run_case(spec: CaseSpec, agent: Any, plugin: CaseRecorder | CasePlayer
     session = await service.create_session(
         app_name=spec.agent, user_id=USER, state=dict(spec.initial_state)
     )
-    ids: dict[str, str] = {}
+    ids: dict[str, list[str]] = {}
     for number, message in enumerate(spec.user_messages):
         plugin.message = number
         stream = runner.run_async(
@@ -336,26 +338,36 @@ async def run_case(spec: CaseSpec, agent: Any, plugin: CaseRecorder | CasePlayer
         )
         async with Aclosing(stream) as events:
             async for event in events:
-                ids |= {call.name or "": call.id or "" for call in event.get_function_calls()}
+                for call in [] if event.partial else event.get_function_calls():
+                    ids.setdefault(call.name or "", []).append(call.id or "")
     found = await service.get_session(app_name=spec.agent, user_id=USER, session_id=session.id)
     return found or session
 
 
-def _make_content(message: UserMessage, number: int, ids: dict[str, str]) -> types.Content:
+def _make_content(
+    message: UserMessage, number: int, ids: Mapping[str, Sequence[str]]
+) -> types.Content:
+    """Return a message whose answers go to the newest calls of their names, in order."""
     if message.content is None:
         if message.text is None:
             raise InputValidationError(f"User message {number} has neither text nor content.")
         return types.Content(role="user", parts=[types.Part(text=message.text)])
     content = message.content.model_copy(deep=True)
     content.role = content.role or "user"
-    for part in content.parts or ():
-        answer = part.function_response
-        if answer is not None:
-            if answer.name not in ids:
-                raise InputValidationError(
-                    f"User message {number} answers {answer.name!r}, which was not called."
-                )
-            answer.id = ids[answer.name]
+    found = [part.function_response for part in content.parts or ()]
+    answers = [one for one in found if one is not None]
+    left = Counter(one.name or "" for one in answers)
+    for answer in answers:
+        name = answer.name or ""
+        known = ids.get(name, ())
+        if left[name] > len(known):
+            times = f" {left[name]} times" if known else ""
+            calls = f"called {len(known)} times" if known else "not called"
+            raise InputValidationError(
+                f"User message {number} answers {name!r}{times}, which was {calls}."
+            )
+        answer.id = known[-left[name]]
+        left[name] -= 1
     return content
 
 
@@ -397,7 +409,7 @@ async def check_case(spec: CaseSpec, agent: Any, folder: Path) -> list[str]:
         session = await run_case(spec, agent, player)
     except BaseException as raised:  # boundary: the agent's code may raise anything
         error = as_code_error(raised, "The agent's code")
-        return f"{type(error).__name__}: {error}".splitlines()
+        return describe_failure(error).splitlines()
     problem = compare_events(_without_config(session.events), _without_config(recorded.events))
     problem += compare_values(clean_state(session.state), clean_state(recorded.state))
     if player.count_left():

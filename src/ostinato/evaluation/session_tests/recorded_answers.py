@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import types
 from ...context.callbacks import first_answer
@@ -15,6 +15,9 @@ from ...events.pending import QUESTIONS
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
 from ...plugins.base_plugin import BasePlugin
+from ...tools.agent_tool import AgentTool
+from ...tools.base_tool import BaseTool
+from ..replay.call_gate import CallTable
 
 _SET_RESPONSE = "set_model_response"
 
@@ -47,28 +50,77 @@ def _is_of_node(event: Event) -> bool:
     return event.author in name_path(event.node_info.path).split("/")[:-1]
 
 
+def describe_failure(error: Exception) -> str:
+    """Return what ended a run, without the runtime's words around what was not recorded.
+
+    Args:
+      error: what the run raised.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, UnrecordedCallError):
+            return str(cause)
+        cause = cause.__cause__
+    return f"{type(error).__name__}: {error}"
+
+
+class _Answer(NamedTuple):
+    """What a model answered: a content, or the error with which its turn ended.
+
+    Attributes:
+      number: of the event.
+      content: the content; None for an error.
+      error: the event of an error; None for a content.
+    """
+
+    number: int
+    content: types.Content | None
+    error: Event | None = None
+
+    def make_response(self) -> LlmResponse:
+        if self.error is not None:
+            code, text = self.error.error_code, self.error.error_message
+            return LlmResponse(error_code=code, error_message=text)
+        assert self.content is not None
+        return LlmResponse(content=self.content.model_copy(deep=True))
+
+
 class RecordedAnswers(BasePlugin):
-    """Answers each request to a model with the next recorded content of its agent.
+    """Answers each request to a model with what was recorded of its agent next.
+
+    Models of agents that are called as tools are not in the recording: such a call gets its
+    recorded result.
 
     Args:
       events: the recorded events.
+
+    Attributes:
+      message: number of the event with the user's message that runs.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
         super().__init__(name="ostinato_recorded_answers")
-        self._left: dict[str, list[types.Content]] = {}
+        self.message = 0
+        self._left: dict[str, list[_Answer]] = {}
+        self._calls = CallTable(events)
         skips = False
-        for event in events:
+        for number, event in enumerate(events):
             content = event.content
-            if content is None or event.author == "user" or _is_of_node(event):
+            if event.author == "user" or _is_of_node(event):
                 continue
-            if content.role == "user":
+            if content is None:
+                if event.error_code:
+                    self._add(event.author, _Answer(number, None, event))
+            elif content.role == "user":
                 names = [one.name for one in event.get_function_responses()]
                 skips = skips or _SET_RESPONSE in names
             elif skips:
                 skips = False  # the runtime wrote this one, from the call of set_model_response
             elif not any(one.name in QUESTIONS for one in event.get_function_calls()):
-                self._left.setdefault(event.author, []).append(content)
+                self._add(event.author, _Answer(number, content))
+
+    def _add(self, agent: str, answer: _Answer) -> None:
+        self._left.setdefault(agent, []).append(answer)
 
     async def before_model_callback(
         self, *, callback_context: Context, llm_request: LlmRequest
@@ -80,17 +132,27 @@ class RecordedAnswers(BasePlugin):
         """
         name = callback_context.agent_name
         left = self._left.get(name, [])
+        while left and left[0].error is not None and left[0].number < self.message:
+            left.pop(0)  # not the model, but a tool or another agent failed in an earlier turn
         own = await ask_own_callbacks(callback_context, llm_request)
         if own is not None:
-            if left and left[0] == own.content:
+            if left and left[0].content is not None and left[0].content == own.content:
                 left.pop(0)
             return own
         if not left:
             raise UnrecordedCallError(
                 f"Agent {name!r} asks its model more often than was recorded."
             )
-        return LlmResponse(content=left.pop(0).model_copy(deep=True))
+        return left.pop(0).make_response()
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
+    ) -> Any:
+        """Return the recorded result of an agent that is called as a tool; None for other tools."""
+        if not isinstance(tool, AgentTool):
+            return None
+        return await self._calls.answer(tool, tool_args, tool_context)
 
     def count_left(self) -> int:
         """Return how many recorded answers were not asked for."""
-        return sum(map(len, self._left.values()))
+        return sum(one.error is None for left in self._left.values() for one in left)

@@ -26,7 +26,7 @@ from ...sessions.session import Session
 from ..json_file import parse_json, read_text
 from ..replay.recording import list_answer_keys, readdress_answers
 from .event_comparison import compare_events
-from .recorded_answers import RecordedAnswers
+from .recorded_answers import RecordedAnswers, describe_failure
 
 _AGENT_FILES = ("agent.py", "__init__.py", "root_agent.yaml")
 _EXPECTED_TO_FAIL = "_xfail"
@@ -104,16 +104,16 @@ async def run_session_file(agent: Any, file: Path) -> SessionTestResult:
     Raises:
       InputValidationError: the file is not valid.
     """
-    _, recorded = read_session_file(file)
+    document, recorded = read_session_file(file)
     answers = RecordedAnswers(recorded)
     try:
-        session = await send_messages(agent, recorded, [answers])
+        session = await send_messages(agent, document, recorded, answers)
         problem = compare_events(session.events, recorded)
         if answers.count_left():
             problem.append(f"{answers.count_left()} recorded answers of models were not asked for.")
     except BaseException as raised:  # boundary: the agent's code may raise anything
         error = as_code_error(raised, "The agent's code")
-        problem = [f"{type(error).__name__}: {error}"]
+        problem = [describe_failure(error)]
     is_expected = file.stem.endswith(_EXPECTED_TO_FAIL)
     if is_expected and not problem:
         return SessionTestResult(file, False, ["It is expected to fail, and passes."])
@@ -132,7 +132,10 @@ def rebuild_session_file(agent: Any, file: Path) -> None:
       Exception: what the agent raised; the file is unchanged then.
     """
     document, recorded = read_session_file(file)
-    session = asyncio.run(send_messages(agent, recorded, []))
+    try:
+        session = asyncio.run(send_messages(agent, document, recorded))
+    except BaseException as raised:  # boundary: the agent's code may raise anything
+        raise as_code_error(raised, "The agent's code") from raised.__cause__
     events = [
         one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in session.events
     ]
@@ -143,38 +146,38 @@ def rebuild_session_file(agent: Any, file: Path) -> None:
         raise InputValidationError(f"{file} cannot be written: {error.strerror}.") from error
 
 
-async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlugin]) -> Session:
+async def send_messages(
+    agent: Any,
+    document: dict[str, Any],
+    recorded: list[Event],
+    answers: RecordedAnswers | None = None,
+) -> Session:
     """Send the recorded messages of the user to an agent; return the session at the end.
 
     A turn that failed when it was recorded may fail; its last event tells how.
 
     Args:
       agent: the root agent, or an App.
+      document: the content of the file. What its `state` holds and no event sets is the state
+        with which the session begins.
       recorded: the recorded events.
-      plugins: further plugins, after those of the App.
+      answers: answers in place of the models, after the plugins of the App.
 
     Raises:
       InputValidationError: an answer of the user has no call to go to.
       Exception: what the agent raised in a turn that did not fail when it was recorded.
     """
-    service = InMemorySessionService()
-    services: dict[str, Any] = {
-        "session_service": service,
-        "artifact_service": InMemoryArtifactService(),
-        "memory_service": InMemoryMemoryService(),
-    }
-    if isinstance(agent, App):
-        name = agent.name
-        app = agent.model_copy(update={"plugins": [*agent.plugins, *plugins]})
-        runner = Runner(app=app, **services)
-    else:
-        name = "test_app"
-        runner = Runner(app_name=name, agent=agent, plugins=plugins, **services)
-    session = await service.create_session(app_name=name, user_id=_USER)
+    runner = _make_runner(agent, [] if answers is None else [answers])
+    names: dict[str, Any] = {"app_name": runner.app_name, "user_id": _USER}
+    session = await runner.session_service.create_session(
+        state=_read_initial_state(document, recorded), **names
+    )
     keys, came, used = list_answer_keys(recorded), list[Event](), set[str]()
     for number, message in enumerate(recorded):
         if message.author != "user" or message.node_info.path or message.content is None:
             continue
+        if answers is not None:
+            answers.message = number
         waiting: dict[str, list[str]] = {}
         for call_id, key in list_answer_keys(came).items():
             if call_id not in used:
@@ -184,7 +187,12 @@ async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlu
             raise InputValidationError("The agent did not make a call that the user answered.")
         answered = [part.function_response for part in content.parts or ()]
         used |= {one.id or "" for one in answered if one is not None}
-        stream = runner.run_async(user_id=_USER, session_id=session.id, new_message=content)
+        stream = runner.run_async(
+            user_id=_USER,
+            session_id=session.id,
+            new_message=content,
+            state_delta=dict(message.actions.state_delta) or None,
+        )
         try:
             async with Aclosing(stream) as events:
                 async for event in events:
@@ -192,8 +200,27 @@ async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlu
         except Exception:  # boundary: the agent's code
             if not _has_failed(recorded[number + 1 :]):
                 raise
-    found = await service.get_session(app_name=name, user_id=_USER, session_id=session.id)
+    found = await runner.session_service.get_session(session_id=session.id, **names)
     return found or session
+
+
+def _make_runner(agent: Any, plugins: list[BasePlugin]) -> Runner:
+    services: dict[str, Any] = {
+        "session_service": InMemorySessionService(),
+        "artifact_service": InMemoryArtifactService(),
+        "memory_service": InMemoryMemoryService(),
+    }
+    if isinstance(agent, App):
+        app = agent.model_copy(update={"plugins": [*agent.plugins, *plugins]})
+        return Runner(app=app, **services)
+    return Runner(app_name="test_app", agent=agent, plugins=plugins, **services)
+
+
+def _read_initial_state(document: dict[str, Any], recorded: list[Event]) -> dict[str, Any]:
+    state: Any = document.get("state")
+    given = cast(dict[str, Any], state) if isinstance(state, dict) else {}
+    changed = {key for event in recorded for key in event.actions.state_delta}
+    return {key: value for key, value in given.items() if key not in changed}
 
 
 def _has_failed(recorded: list[Event]) -> bool:

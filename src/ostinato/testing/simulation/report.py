@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 from ...agents.base_agent import BaseAgent
@@ -143,7 +143,7 @@ def simulate(
     Raises:
       InputValidationError: an option cannot be used, or the seed is altered or of another version.
     """
-    kinds, own = dict(FAULTS if faults is None else faults), dict(host_actions or {})
+    kinds, own = _to_dict("faults", faults, FAULTS), _to_dict("host_actions", host_actions, {})
     counts, times = (actions, processes, sessions, messages, kinds), (seconds, lease_seconds)
     drawn = PlanOptions(*counts, *times, [*own], max_attempts, plan)
     check_options(drawn)
@@ -151,6 +151,14 @@ def simulate(
     checks = (always, eventually, strict_effects)
     options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own, settle_seconds)
     return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
+
+
+def _to_dict(option: str, given: Any, default: Mapping[str, Any]) -> dict[str, Any]:
+    given = default if given is None else given
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise InputValidationError(f"{option} is a {kind}, and has to be a mapping by name.")
+    return dict(cast("Mapping[str, Any]", given))
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from ostinato.evaluation.replay.call_gate import CallGate, is_read_only, is_stee
 from ostinato.evaluation.replay.comparison import Comparison, compare_runs
 from ostinato.evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, read_recorded
 from ostinato.evaluation.replay.recording import Exchange, RecordedSession, call_key
-from ostinato.evaluation.replay.replay_report import describe
+from ostinato.evaluation.replay.replay_report import describe, list_skipped
 from ostinato.evaluation.replay.selection import Selection, select_exchanges
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions, EventCompaction
@@ -86,6 +87,9 @@ async def test_other_words_other_calls_and_divergence_are_told_apart() -> None:
     assert found[2].expected == [("refund", {"order": "A2"})]
     assert found[2].actual == [("refund", {"order": "A-2"})]
     assert runs[2].stopped == ("refund", {"order": "A-2"})
+    assert describe(found[2], runs[2]) == (
+        "diverged at step 2 (refund(order='A-2') was not recorded and may have effects)"
+    )
     assert (effects.refunds, effects.lookups) == ([], ["A-1"])
 
 
@@ -152,24 +156,23 @@ async def test_the_history_and_the_state_are_those_before_the_message() -> None:
 
 
 async def record_approval(agent: Any, between: Sequence[str] = ()) -> list[Exchange]:
-    """Record a call that is approved after other messages."""
+    """Record calls that are approved by one message after other messages."""
     service = InMemorySessionService()
     await record(service, agent, [["refund A1", *between]])
     session = await service.get_session(app_name=APP, user_id="ann", session_id="s0")
     assert session is not None
-    asked = next(
-        one
-        for event in session.events
-        for one in event.get_function_calls()
-        if one.name == "adk_request_confirmation"
-    )
-    answer = types.Part(
-        function_response=types.FunctionResponse(
-            id=asked.id, name=asked.name, response={"confirmed": True}
+    answers = [
+        types.Part(
+            function_response=types.FunctionResponse(
+                id=asked.id, name=asked.name, response={"confirmed": True}
+            )
         )
-    )
+        for event in session.events
+        for asked in event.get_function_calls()
+        if asked.name == "adk_request_confirmation"
+    ]
     runner = Runner(app_name=APP, agent=agent, session_service=service)
-    content = types.Content(role="user", parts=[answer])
+    content = types.Content(role="user", parts=answers)
     async for _ in runner.run_async(user_id="ann", session_id="s0", new_message=content):
         pass
     return (await select_exchanges(service, Selection())).exchanges
@@ -189,6 +192,23 @@ async def test_confirmed_calls_are_confirmed_again_with_the_recorded_answer() ->
 
     _, found = await replay(exchanges, make_agent(stops, effects, confirm=True))
     assert (found[0].outcome, found[0].step) == ("diverged", 2)
+
+
+async def test_a_replay_that_stops_after_an_approval_warns_of_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def again(request: LlmRequest) -> Any:
+        return call("refund", order="other") if len(results(request)) == 2 else serve(request)
+
+    def pair(answer: Callable[[LlmRequest], Any]) -> ParallelAgent:
+        agents = [make_agent(answer, confirm=True) for _ in range(2)]
+        agents[1].name = "other"
+        return ParallelAgent(name="pair", sub_agents=list(agents))
+
+    exchanges = await record_approval(pair(serve))
+    _, found = await replay(exchanges, pair(again))
+    assert found[0].outcome == "diverged"
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 async def test_a_failing_agent_is_a_result_and_stops_no_other() -> None:
@@ -302,7 +322,7 @@ async def test_labels_time_user_sample_and_seed_choose() -> None:
     assert len(one) == 1 and one == await choose(sample=1, seed=3)
 
 
-async def test_interrupted_and_failed_recordings_are_skipped_with_a_reason() -> None:
+async def test_a_recording_that_failed_is_skipped_with_its_error() -> None:
     def broken(request: LlmRequest) -> Any:
         raise RuntimeError("no model")
 
@@ -311,7 +331,30 @@ async def test_interrupted_and_failed_recordings_are_skipped_with_a_reason() -> 
         await record(service, make_agent(broken), [["hello"]])
     chosen = await select_exchanges(service, Selection())
     assert chosen.exchanges == []
-    assert sum(chosen.skipped.values()) == 1
+    assert dict(chosen.skipped) == {"it failed with RuntimeError: no model": 1}
+
+
+async def test_a_recording_whose_tool_failed_was_not_interrupted() -> None:
+    def decline(order: str) -> None:
+        raise ValueError(f"card of {order}\ndeclined")
+
+    service = InMemorySessionService()
+    model = FunctionModel(lambda request: call("decline", order="A1"))
+    agent = Agent(name="clerk", model=model, tools=[decline])
+    with pytest.raises(Exception, match="declined"):
+        await record(service, agent, [["hello"]])
+    chosen = await select_exchanges(service, Selection())
+    assert dict(chosen.skipped) == {"it failed with ValueError: card of A1 declined": 1}
+
+
+def test_only_the_most_frequent_reasons_are_listed() -> None:
+    skipped = {f"it failed with ValueError: {number}": 1 for number in range(12)}
+    lines = list_skipped({**skipped, "it was interrupted": 3})
+    assert (len(lines), lines[0], lines[-1]) == (
+        11,
+        "3, because it was interrupted",
+        "3, for other reasons",
+    )
 
 
 @pytest.mark.parametrize("kept", [1, 2])

@@ -219,6 +219,18 @@ async def test_the_recorded_approval_goes_to_the_question_of_the_node() -> None:
     assert run.asked_otherwise == "pay no longer asks for a confirmation"
 
 
+async def test_a_question_of_a_node_without_an_answer_is_asked_again() -> None:
+    exchanges = await record(chain(Bank({"paid": 1}), 3, require_confirmation=True), "go")
+    bank = Bank()
+    run, found = await replay(exchanges, chain(bank, 3, require_confirmation=True))
+    assert (found.outcome, run.stopped, bank.effects) == ("same", None, [])
+    run, found = await replay(exchanges, chain(bank, 3))
+    assert (found.outcome, bank.effects) == ("diverged", [])
+    assert run.asked_otherwise == "pay no longer asks for a confirmation"
+    run, found = await replay(exchanges, chain(bank, 4, require_confirmation=True))
+    assert (found.outcome, run.stopped, bank.effects) == ("diverged", ("pay", {"amount": 4}), [])
+
+
 async def test_a_node_that_asks_only_now_stops_the_replay() -> None:
     exchanges = await record(chain(Bank(), 3), "go")
     run, found = await replay(exchanges, chain(Bank(), 3, require_confirmation=True))
