@@ -3,6 +3,7 @@
 import { batch } from "@preact/signals";
 import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
+import * as box from "./box";
 import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
 import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
@@ -34,7 +35,7 @@ let following: AbortController | undefined;
 let opened = 0;
 let listed = 0;
 let stopping = false;
-let creating: Promise<void> | undefined;
+let creating: Promise<Place | undefined> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
 let stale: Event[] = []; // what was streamed before the connection broke
 let failure: string | undefined; // what was said of the last run that failed
@@ -343,42 +344,40 @@ export async function beginSession(): Promise<void> {
   else await newSession();
 }
 
-/** Create a session and open it; a second click meanwhile creates no other. */
-export function newSession(state: JsonObject = {}): Promise<void> {
+/** Create a session, open it and return it; a second click meanwhile creates no other. */
+export function newSession(state: JsonObject = {}): Promise<Place | undefined> {
   creating ??= createSession(state).finally(() => (creating = undefined));
   return creating;
 }
 
-async function createSession(state: JsonObject): Promise<void> {
+async function createSession(state: JsonObject): Promise<Place | undefined> {
   const made = await tried(() => api.create(s.app.value, s.user.value, { state }));
-  if (!made) return;
+  if (!made) return undefined;
   await listSessions();
   await open({ app: made.appName, user: made.userId, session: made.id });
+  return s.session.value?.id === made.id ? place() : undefined;
 }
 
-/** Send a message. Return false if the server did not take it, so that its text can be kept. */
-export async function send(parts: Part[], taken?: () => void): Promise<boolean> {
-  if (!s.session.value) await newSession();
-  const where = place();
-  if (!where) return false;
+/** Send a message, with the files of the box that are in it. What the server does not take is in the box again. */
+export async function send(parts: Part[], added: File[] = []): Promise<void> {
+  const one = box.dispatch(parts);
+  const where = place() ?? (await newSession());
+  if (!where) return box.settle(one, "refused", added);
   const turn = opened;
   lastBefore = s.events.value[s.events.value.length - 1]?.number ?? 0;
-  const message: Message = { role: "user", parts };
+  const content: Message = { role: "user", parts };
   batch(() => {
-    s.sent.value = {
-      id: "sent",
-      invocationId: "",
-      author: "user",
-      timestamp: Date.now() / 1000,
-      content: message,
-    };
+    s.sent.value = { id: "sent", invocationId: "", author: "user", timestamp: Date.now() / 1000, content };
     s.running.value = true;
   });
   const done = await tried(async () => {
     // The session's own stream shows what happens; this one tells when the run could not begin.
     const control = new AbortController();
-    const answer = await api.run(where, message, control);
-    taken?.();
+    const answer = await api.run(where, content, one.key, control.signal).catch((error: unknown) => {
+      box.settle(one, error instanceof ApiError && error.status < 500 ? "refused" : "unknown", added);
+      throw error;
+    });
+    box.settle(one, "taken");
     const end = whenHidden(() => control.abort()); // the run goes on
     try {
       for await (const frame of answer) {
@@ -392,13 +391,9 @@ export async function send(parts: Part[], taken?: () => void): Promise<boolean> 
     }
     return true;
   });
-  if (!done) {
-    const stored = s.sent.value === undefined; // the answer was lost, not the message
-    idle();
-    return stored;
-  }
-  if (turn === opened) await settle(where, turn);
-  return true;
+  if (turn !== opened) return;
+  if (done) await settle(where, turn);
+  else idle();
 }
 
 /** Ask whether something runs: a run that was over at once may have had no mark in the stream. */
@@ -541,23 +536,20 @@ export async function refreshWaiting(): Promise<void> {
   s.elsewhere.value = Object.fromEntries(found.filter(([, count]) => count));
 }
 
-export async function fork(atEvent?: string): Promise<void> {
+/** Fork the session and open the fork; return it. */
+export async function fork(atEvent?: string): Promise<Place | undefined> {
   const where = place();
-  if (!where) return;
-  const made = await tried(() => api.fork(where, atEvent));
-  if (!made) return;
+  const made = where && (await tried(() => api.fork(where, atEvent)));
+  if (!made) return undefined;
   await listSessions();
   await open({ ...where, session: made.id });
+  return s.session.value?.id === made.id ? place() : undefined;
 }
 
 /** Fork before a message of the user's and send another one in its place. */
 export async function rerun(one: Numbered, text: string): Promise<void> {
-  const where = place();
-  if (!where) return;
   const before = s.events.value[s.events.value.indexOf(one) - 1];
-  if (before) await fork(before.event.id);
-  else await newSession();
-  await send([{ text }]);
+  if (await (before ? fork(before.event.id) : newSession())) await send([{ text }]);
 }
 
 export async function rewind(invocationId: string): Promise<void> {

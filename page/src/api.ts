@@ -215,13 +215,13 @@ export const api = {
 
   /**
    * Start a run that goes on if this page is closed; the key makes a repeated message one. The server
-   * answers once it has taken the message; `control` ends the stream.
+   * answers once it has taken the message; `signal` ends the stream.
    */
-  run: async (place: Place, newMessage: Message, control: AbortController): Promise<AsyncGenerator<Frame>> => {
+  run: async (place: Place, newMessage: Message, key: string, signal: AbortSignal): Promise<AsyncGenerator<Frame>> => {
     const response = await send("/run_sse?detach=true", {
       method: "POST",
-      signal: control.signal,
-      headers: { "Idempotency-Key": crypto.randomUUID() },
+      signal,
+      headers: { "Idempotency-Key": key },
       body: JSON.stringify({
         appName: place.app,
         userId: place.user,

@@ -1,28 +1,33 @@
-// What a person typed and did not send yet, by session; it survives a reload and a dead server.
+// What a person typed and the server has not taken yet; it survives a reload and a dead server. Each tab
+// keeps its own, and a new tab begins with what was typed last in any.
 
 const PREFIX = "ostinato-draft ";
 const MOST = 50; // drafts that are kept
 
-const keyOf = (app: string, user: string, session: string | undefined): string =>
-  PREFIX + [app, user, session ?? ""].map(encodeURIComponent).join("/");
-
-export function loadDraft(app: string, user: string, session: string | undefined): string {
-  try {
-    const kept = JSON.parse(localStorage.getItem(keyOf(app, user, session)) ?? "{}");
-    return typeof kept.text === "string" ? kept.text : "";
-  } catch {
-    return "";
+export function loadDraft<T>(name: string): T | undefined {
+  for (const store of [sessionStorage, localStorage]) {
+    try {
+      const kept = JSON.parse(store.getItem(PREFIX + name) ?? "null") as { value?: T } | null;
+      if (kept) return kept.value;
+    } catch {
+      // not written by this page
+    }
   }
+  return undefined;
 }
 
-export function keepDraft(app: string, user: string, session: string | undefined, text: string): void {
-  const key = keyOf(app, user, session);
+/** Keep a draft; undefined forgets it, but not what another tab typed. */
+export function keepDraft(name: string, value: unknown): void {
+  const key = PREFIX + name;
   try {
-    if (!text) return localStorage.removeItem(key);
-    localStorage.setItem(key, JSON.stringify({ text, at: Date.now() }));
+    const mine = sessionStorage.getItem(key);
+    const kept = JSON.stringify({ value, at: Date.now() });
+    sessionStorage.setItem(key, kept);
+    if (value !== undefined) localStorage.setItem(key, kept);
+    else if (localStorage.getItem(key) === mine) localStorage.removeItem(key);
     forgetOldest();
   } catch {
-    // no room, or storage is off: the text is in the box all the same
+    // no room, or storage is off: the text is on the screen all the same
   }
 }
 
