@@ -4,6 +4,7 @@ import { batch } from "@preact/signals";
 import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
 import * as box from "./box";
+import { fill } from "./drafts";
 import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
 import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
@@ -433,6 +434,7 @@ export async function answer(one: Approval, decision: JsonObject): Promise<strin
     return refused(one, error);
   }
   batch(() => {
+    fill(key, undefined);
     s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
     s.dialog.value = "";
   });
@@ -480,6 +482,7 @@ async function refused(one: Approval, error: unknown): Promise<string | undefine
   }
   const key = keyOf(one);
   batch(() => {
+    fill(key, undefined);
     s.outcomes.value = { ...s.outcomes.value, [key]: text };
     s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
     if (s.dialog.value === "inbox") s.settled.value = [...s.settled.value, { one, text }];

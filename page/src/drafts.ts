@@ -1,6 +1,10 @@
 // What a person typed and the server has not taken yet; it survives a reload and a dead server. Each tab
 // keeps its own, and a new tab begins with what was typed last in any.
 
+import { signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import type { Filled } from "./schema";
+
 const PREFIX = "ostinato-draft ";
 const MOST = 50; // drafts that are kept
 
@@ -45,4 +49,29 @@ function timeOf(kept: string | null): number {
   } catch {
     return 0;
   }
+}
+
+/** What a person has filled in to answer a call; credentials are never in it. */
+interface Filling {
+  doing?: "" | "edit" | "reject";
+  reason?: string;
+  filled?: Filled | undefined;
+  /** The arguments as JSON, and whether they are edited so. */
+  json?: string | undefined;
+  asJson?: boolean | undefined;
+  result?: string;
+}
+
+const fillings = new Map<string, Signal<Filling>>(); // by the keys of calls: all views of a call share one
+
+export function fillingOf(key: string): Filling {
+  if (!fillings.has(key)) fillings.set(key, signal(loadDraft<Filling>(key) ?? {}));
+  return fillings.get(key)!.value;
+}
+
+export function fill(key: string, more: Filling | undefined): void {
+  const filling = more && { ...fillingOf(key), ...more };
+  keepDraft(key, filling);
+  const shared = fillings.get(key);
+  if (shared) shared.value = filling ?? {};
 }

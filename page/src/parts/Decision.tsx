@@ -3,6 +3,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as act from "../actions";
 import { tools } from "../appfacts";
+import { fill, fillingOf } from "../drafts";
 import { keeps, problemsOf, valueOf } from "../filled";
 import { count } from "../format";
 import { exactJson, pieces, revealed } from "../hidden";
@@ -17,14 +18,15 @@ import { focusProblem, OneField, useInputs } from "./Fields";
 const LONG = 700; // characters of a value whose middle is folded
 const SHOWN = 250; // of them that are shown at its beginning, and at its end
 
-type Doing = "" | "edit" | "reject";
 type Decide = (decision: JsonObject) => Promise<string | undefined>;
 
 export function Decision({ approval, done }: { approval: Approval; done?: boolean }) {
-  const [doing, setDoing] = useState<Doing>("");
+  const key = act.keyOf(approval);
+  const { doing } = fillingOf(key);
+  const [isFresh, setFresh] = useState(false); // only what a click opened takes the focus
   const [wrong, setWrong] = useState("");
-  const outcome = s.outcomes.value[act.keyOf(approval)];
-  const busy = s.answering.value.has(act.keyOf(approval));
+  const outcome = s.outcomes.value[key];
+  const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const [whole, setWhole] = useState(false);
   const values = Object.entries(approval.args).map(([key, value]) => [key, textOf(value)] as const);
@@ -35,7 +37,10 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
     return act.answer(approval, decision);
   };
   const settle = (decision: JsonObject) => void decide(decision).then((told) => setWrong(told ?? ""));
-  const back = () => setDoing("");
+  const begin = (doing: "edit" | "reject") => {
+    setFresh(true);
+    fill(key, { doing });
+  };
   return (
     <div
       class={`decision ${over ? "done" : ""}`}
@@ -88,14 +93,14 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
             Approve
           </button>
           {!rounded && (
-            <button disabled={busy} onClick={() => setDoing("edit")}>
+            <button disabled={busy} onClick={() => begin("edit")}>
               Edit arguments
             </button>
           )}
           <button class="danger" disabled={busy} onClick={() => settle({ action: "reject" })}>
             Reject
           </button>
-          <button class="link" disabled={busy} onClick={() => setDoing("reject")}>
+          <button class="link" disabled={busy} onClick={() => begin("reject")}>
             Reject with a reason
           </button>
         </p>
@@ -105,19 +110,20 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
           {wrong}
         </p>
       )}
-      {doing === "edit" && !over && <Edit approval={approval} busy={busy} decide={decide} back={back} />}
-      {doing === "reject" && !over && <Reason busy={busy} decide={settle} back={back} />}
+      {doing === "edit" && !over && <Edit approval={approval} call={key} busy={busy} isFresh={isFresh} decide={decide} />}
+      {doing === "reject" && !over && <Reason call={key} busy={busy} isFresh={isFresh} decide={settle} />}
     </div>
   );
 }
 
 interface FormProps {
+  call: string;
   busy: boolean;
-  back: () => void;
+  isFresh: boolean;
 }
 
-function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObject) => void }) {
-  const [reason, setReason] = useState("");
+function Reason({ call, busy, isFresh, decide }: FormProps & { decide: (decision: JsonObject) => void }) {
+  const { reason = "" } = fillingOf(call);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     decide({ action: "reject", ...(reason.trim() ? { reason } : {}) });
@@ -128,17 +134,17 @@ function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObj
         <span>Why? The model reads it.</span>
         <textarea
           rows={2}
-          ref={focus}
+          ref={isFresh ? focus : null}
           disabled={busy}
           value={reason}
-          onInput={(event) => setReason(event.currentTarget.value)}
+          onInput={(event) => fill(call, { reason: event.currentTarget.value })}
         />
       </label>
       <p class="buttons">
         <button class="danger" disabled={busy}>
           Reject with this reason
         </button>
-        <button type="button" disabled={busy} onClick={back}>
+        <button type="button" disabled={busy} onClick={() => fill(call, { doing: "" })}>
           Back
         </button>
       </p>
@@ -149,16 +155,19 @@ function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObj
 const focus = (field: HTMLTextAreaElement | null) => field?.focus();
 
 /** The arguments as a form by the tool's schema; as JSON if there is none, or letters hide in them. */
-function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval; decide: Decide }) {
+function Edit({ approval, call, busy, isFresh, decide }: FormProps & { approval: Approval; decide: Decide }) {
   const schema = tools.value.get(approval.tool)?.parameters;
   const field = useMemo(() => (schema ? { ...fieldOf(schema), label: "Arguments" } : undefined), [schema]);
   const fits = useMemo(() => field?.kind === "object" && keeps(field, approval.args) && !hides(approval.args), [field]);
-  const [asJson, setAsJson] = useState(!fits);
-  const inputs = useInputs(fits ? field : undefined, approval.args);
+  const { json = exactJson(approval.args), asJson: chosen } = fillingOf(call);
+  const asJson = !fits || chosen === true;
+  const inputs = useInputs(fits ? field : undefined, call, approval.args);
   const [wrong, setWrong] = useState("");
   const form = useRef<HTMLFormElement>(null);
   // Before the next key: focus that moves later would take a key meant for another field.
-  useLayoutEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
+  useLayoutEffect(() => {
+    if (isFresh) form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
+  }, []);
   const tell = (problems: Problems) => {
     const { answer = "", ...others } = problems;
     setWrong(answer);
@@ -171,7 +180,7 @@ function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval
     const shown = asJson ? undefined : field;
     const args = shown
       ? (valueOf(shown, inputs.filled, problems) ?? {})
-      : argsOf(String(new FormData(form.current!).get("args") ?? ""), problems);
+      : argsOf(json, problems);
     tell(problems);
     if (Object.keys(problems).length) return;
     const told = await decide({ action: "edit", args: args as JsonObject });
@@ -180,9 +189,15 @@ function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       {asJson || !field ? (
-        <textarea class="json" name="args" rows={8} aria-label="Arguments as JSON" spellcheck={false} disabled={busy}>
-          {exactJson(approval.args)}
-        </textarea>
+        <textarea
+          class="json"
+          rows={8}
+          aria-label="Arguments as JSON"
+          spellcheck={false}
+          disabled={busy}
+          value={json}
+          onInput={(event) => fill(call, { json: event.currentTarget.value })}
+        />
       ) : (
         <fieldset class="fields" disabled={busy}>
           <OneField field={field} above="" inputs={inputs} />
@@ -197,11 +212,11 @@ function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval
         <button class="primary" disabled={busy}>
           Approve with these
         </button>
-        <button type="button" disabled={busy} onClick={back}>
+        <button type="button" disabled={busy} onClick={() => fill(call, { doing: "", filled: undefined, json: undefined, asJson: undefined })}>
           Back
         </button>
         {fits && (
-          <button type="button" class="link" disabled={busy} onClick={() => setAsJson(!asJson)}>
+          <button type="button" class="link" disabled={busy} onClick={() => fill(call, { asJson: !asJson })}>
             {asJson ? "Edit as a form" : "Edit as JSON"}
           </button>
         )}

@@ -15,10 +15,11 @@ import { focusProblem, OneField, ProblemOf, useInputs, Words } from "./Fields";
 export function Question({ approval, done }: { approval: Approval; done?: boolean }) {
   const schema = approval.responseSchema;
   const field = useMemo(() => (schema ? fieldOf(schema) : undefined), [JSON.stringify(schema)]);
-  const inputs = useInputs(field);
+  const key = act.keyOf(approval);
+  const inputs = useInputs(field, key);
   const { filled, problems, setProblems } = inputs;
-  const outcome = s.outcomes.value[act.keyOf(approval)];
-  const busy = s.answering.value.has(act.keyOf(approval));
+  const outcome = s.outcomes.value[key];
+  const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const form = useRef<HTMLFormElement>(null);
   const give = async (decision: { text: string } | { value: Json }) => {
