@@ -28,6 +28,8 @@ const PAGE = 200;
 const MORE_DETAILS = 150; // milliseconds until details are asked for that took too long
 const MOST_AGENTS = 20; // whose open calls are counted
 const MOST_LIVE = 500; // events of agents that run as tools
+const NOT_FOUND = "SessionNotFoundError";
+const GONE = "This session is gone: it was deleted.";
 export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
@@ -35,6 +37,7 @@ export const CREDENTIAL = "adk_request_credential";
 let following: AbortController | undefined;
 let opened = 0;
 let listed = 0;
+let listing = 0; // lists that are asked for
 let stopping = false;
 let creating: Promise<Place | undefined> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
@@ -97,16 +100,24 @@ export async function chooseUser(name: string): Promise<void> {
   await listSessions();
 }
 
-export async function listSessions(more = false): Promise<void> {
+/** List the sessions, those that follow, or again as many as are listed, without a word if that fails. */
+export async function listSessions(kind: "first" | "more" | "again" = "first"): Promise<void> {
+  const isBroken = s.apps.value.find((one) => one.name === s.app.value)?.error;
+  if (kind === "again" && (listing || isBroken || !s.app.value)) return;
   listed += 1;
   const turn = listed;
+  const more = kind === "more";
   const asked = {
     userId: s.user.value,
     search: s.search.value,
     state: s.only.value,
     pageToken: more ? s.moreSessions.value : undefined,
+    pageSize: String(kind === "again" ? Math.min(500, Math.max(50, s.sessions.value.length)) : 50),
   };
-  const found = await tried(() => api.sessions(s.app.value, asked));
+  const work = () => api.sessions(s.app.value, asked);
+  listing += 1;
+  const found = await (kind === "again" ? work().catch(() => undefined) : tried(work));
+  listing -= 1;
   if (!found || turn !== listed) return; // an answer that comes late is out of date
   batch(() => {
     s.sessions.value = more ? [...s.sessions.value, ...found.sessions] : found.sessions;
@@ -114,7 +125,7 @@ export async function listSessions(more = false): Promise<void> {
     s.unindexed.value = found.complete ? 0 : found.unindexed;
   });
   if (found.undetailed && !more) {
-    setTimeout(() => turn === listed && void listSessions(), MORE_DETAILS);
+    setTimeout(() => turn === listed && void listSessions("again"), MORE_DETAILS);
   }
 }
 
@@ -138,6 +149,7 @@ export function leave(): void {
     s.selected.value = undefined;
     s.beside.value = "";
     s.lost.value = false;
+    s.gone.value = false;
   });
 }
 
@@ -228,6 +240,7 @@ async function follow(where: Place, turn: number): Promise<void> {
     } catch (error) {
       if (turn !== opened) return;
       if (stream.signal.aborted) continue;
+      if (error instanceof ApiError && error.kind === NOT_FOUND) return tellGone();
       if (error instanceof ApiError && error.status < 500) {
         s.problem.value = error.message;
         return;
@@ -241,6 +254,17 @@ async function follow(where: Place, turn: number): Promise<void> {
   }
 }
 
+/** Say that the open session was deleted. */
+function tellGone(): void {
+  idle();
+  s.gone.value = true;
+  s.told.value = GONE;
+}
+
+/** What became of a call that nobody can answer any more. */
+export const outcomeOf = (one: Approval): string | undefined =>
+  s.outcomes.value[keyOf(one)] ?? (s.gone.value && one.sessionId === s.session.value?.id ? GONE : undefined);
+
 /** Say why a run failed, unless the log shows it already. */
 function tellFailure(text: string): void {
   if (s.events.value.some((one) => one.number > lastBefore && one.event.errorCode)) return;
@@ -249,7 +273,7 @@ function tellFailure(text: string): void {
 
 function take(found: Event & { error?: string }, id: string | undefined): void {
   if (found.error !== undefined && !found.id) {
-    tellFailure(found.error);
+    if (!found.error.startsWith(NOT_FOUND)) tellFailure(found.error); // else the next stream tells that it is gone
     return;
   }
   if (id === undefined) {
@@ -475,7 +499,8 @@ async function refused(one: Approval, error: unknown): Promise<string | undefine
   }
   if (error.status === 400 || error.status === 422) return error.message;
   const first = error.status === 409 ? firstAnswer(error.body) : undefined;
-  const text = first ?? (error.status === 404 ? "This is no longer open." : undefined);
+  const gone = error.kind === NOT_FOUND ? GONE : "This is no longer open.";
+  const text = first ?? (error.status === 404 ? gone : undefined);
   if (text === undefined) {
     await tried(() => Promise.reject(error));
     return undefined;
@@ -580,5 +605,6 @@ export async function remove(one: Summary): Promise<void> {
   const where = placeOf(one);
   if (s.session.value?.id === one.id) inPlace(leave); // nobody can go back to it
   await tried(() => api.remove(where));
+  void refreshApprovals();
   await listSessions();
 }

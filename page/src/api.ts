@@ -1,5 +1,6 @@
 // Every call of the server, and nothing else.
 
+import { isObject } from "./schema";
 import { frames } from "./sse";
 import type { Frame } from "./sse";
 import type {
@@ -32,6 +33,12 @@ export class ApiError extends Error {
     readonly body: JsonObject = {},
   ) {
     super(message);
+  }
+
+  /** The name of the server's error. */
+  get kind(): unknown {
+    const told = this.body["error"];
+    return isObject(told) ? told["type"] : undefined;
   }
 }
 

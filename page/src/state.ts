@@ -98,6 +98,8 @@ export const problem = signal<string | undefined>(undefined);
 export const needsToken = signal<"" | "first" | "other">("");
 /** Whether the session's stream broke and is tried again. */
 export const lost = signal(false);
+/** Whether the open session was deleted. */
+export const gone = signal(false);
 /** The id of the session beside which the open one is put. */
 export const beside = setting("with", "", { shown: sees("compare") });
 

@@ -12,7 +12,7 @@ import { Exact } from "./Exact";
 export function Credential({ approval, done }: { approval: Approval; done?: boolean }) {
   const [wrong, setWrong] = useState("");
   const request = approval.credential ?? { key: "", scheme: {} };
-  const outcome = s.outcomes.value[act.keyOf(approval)];
+  const outcome = act.outcomeOf(approval);
   const busy = s.answering.value.has(act.keyOf(approval));
   const over = done || outcome !== undefined;
   const name = approval.tool === act.CREDENTIAL ? approval.asker || "a toolset" : approval.tool;

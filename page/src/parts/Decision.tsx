@@ -25,7 +25,7 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
   const { doing } = fillingOf(key);
   const [isFresh, setFresh] = useState(false); // only what a click opened takes the focus
   const [wrong, setWrong] = useState("");
-  const outcome = s.outcomes.value[key];
+  const outcome = act.outcomeOf(approval);
   const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const [whole, setWhole] = useState(false);

@@ -26,7 +26,7 @@ export function useForks(): [ForkBranch | undefined, string] {
     return () => {
       current = false;
     };
-  }, [s.session.value?.id, s.sessions.value, s.running.value]);
+  }, [s.session.value?.id, JSON.stringify(s.sessions.value), s.running.value]);
   return [tree, wrong];
 }
 

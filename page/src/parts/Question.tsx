@@ -18,7 +18,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
   const key = act.keyOf(approval);
   const inputs = useInputs(field, key);
   const { filled, problems, setProblems } = inputs;
-  const outcome = s.outcomes.value[key];
+  const outcome = act.outcomeOf(approval);
   const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const form = useRef<HTMLFormElement>(null);
