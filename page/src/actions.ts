@@ -9,6 +9,7 @@ import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
 import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
+import { parseJson } from "./numbers";
 import { inPlace } from "./settings";
 import { rooted } from "./spans";
 import * as s from "./state";
@@ -233,7 +234,7 @@ async function follow(where: Place, turn: number): Promise<void> {
         if (turn !== opened) return;
         pause = 500;
         s.lost.value = false;
-        if (frame.event === "message") take(JSON.parse(frame.data), frame.id);
+        if (frame.event === "message") take(parseJson(frame.data), frame.id);
         else if (frame.event === "running") s.running.value = true;
         else if (frame.event === "idle" && (s.running.value || s.sent.value)) idle();
       }

@@ -7,7 +7,7 @@ import { fill, fillingOf } from "../drafts";
 import { keeps, problemsOf, valueOf } from "../filled";
 import { count } from "../format";
 import { exactJson, pieces, revealed } from "../hidden";
-import { readJson } from "../numbers";
+import { isExact, readJson } from "../numbers";
 import { fieldOf, isObject } from "../schema";
 import type { Problems } from "../schema";
 import * as s from "../state";
@@ -243,7 +243,7 @@ const hides = (args: JsonObject): boolean =>
 /** Whether a browser has rounded a number of a value when it was read. */
 const rounds = (value: Json): boolean =>
   typeof value === "number"
-    ? Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? !isExact && Number.isInteger(value) && !Number.isSafeInteger(value)
     : typeof value === "object" && value !== null && Object.values(value).some(rounds);
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
