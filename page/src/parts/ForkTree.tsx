@@ -87,14 +87,16 @@ function Branch({ branch, compare }: { branch: ForkBranch; compare: (session: st
                 </button>{" "}
                 <button
                   class="link"
-                  aria-label={`Compare to ${titleOf(one)}`}
+                  aria-label={`Compare to ${titleOf(one)} ${s.tailOf(one.id)}`}
                   onClick={() => compare(one.id)}
                 >
                   compare
                 </button>
               </>
             )}{" "}
-            <span class="quiet" title={one.id}>{age(one.lastUpdateTime)}</span>
+            <span class="quiet" title={one.id}>
+              {s.tailOf(one.id)} {age(one.lastUpdateTime)}
+            </span>
           </span>
         ))}
         {branch.branches.map((one, index) => (
