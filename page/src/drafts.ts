@@ -36,19 +36,10 @@ export function keepDraft(name: string, value: unknown): void {
 }
 
 function forgetOldest(): void {
+  const age = (key: string) => Number(/"at":(\d+)}$/.exec(localStorage.getItem(key) ?? "")?.[1] ?? 0);
   const keys = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
-  if (keys.length <= MOST) return;
-  const aged = keys.map((key) => [timeOf(localStorage.getItem(key)), key] as const);
-  aged.sort(([one], [other]) => one - other);
-  for (const [, key] of aged.slice(0, keys.length - MOST)) localStorage.removeItem(key);
-}
-
-function timeOf(kept: string | null): number {
-  try {
-    return Number(JSON.parse(kept ?? "{}").at) || 0;
-  } catch {
-    return 0;
-  }
+  const oldest = keys.length > MOST ? keys.sort((one, other) => age(one) - age(other)) : [];
+  for (const key of oldest.slice(0, keys.length - MOST)) localStorage.removeItem(key);
 }
 
 /** What a person has filled in to answer a call; credentials are never in it. */

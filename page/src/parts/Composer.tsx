@@ -2,6 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import * as act from "../actions";
+import { answer, mayBeAsked } from "../answers";
 import * as box from "../box";
 import { oneLine } from "../format";
 import * as s from "../state";
@@ -22,7 +23,7 @@ export function Composer() {
   const open = () => s.questions.value.filter((one) => !left.includes(act.keyOf(one)));
   const respond = async (one: Approval) => {
     setChoosing(false);
-    const told = await act.answer(one, { action: "respond", text });
+    const told = await answer(one, { action: "respond", text });
     setWrong(told ?? "");
     if (!told && box.words.value === text) box.write("");
   };
@@ -35,7 +36,7 @@ export function Composer() {
     const session = s.session.value?.id;
     setWrong("");
     if (!files.length && s.session.value) {
-      if (!open().length && act.mayBeAsked()) await act.refreshApprovals();
+      if (!open().length && mayBeAsked()) await act.refreshApprovals();
       const [one, ...more] = open();
       if (one && more.length) return setChoosing(true);
       if (one) return respond(one);

@@ -1,40 +1,35 @@
 // A call that waits for a person: its arguments, and Approve, Edit arguments, Reject.
 
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import * as act from "../actions";
-import { tools } from "../appfacts";
+import { answer, outcomeOf } from "../answers";
 import { fill, fillingOf } from "../drafts";
-import { keeps, problemsOf, valueOf } from "../filled";
 import { count } from "../format";
-import { exactJson, pieces, revealed } from "../hidden";
-import { isExact, readJson } from "../numbers";
-import { fieldOf, isObject } from "../schema";
-import type { Problems } from "../schema";
+import { revealed } from "../hidden";
+import { isExact } from "../numbers";
 import * as s from "../state";
 import type { Approval, Json, JsonObject } from "../types";
+import { EditArguments } from "./EditArguments";
 import { Exact } from "./Exact";
-import { focusProblem, OneField, useInputs } from "./Fields";
 
 const LONG = 700; // characters of a value whose middle is folded
 const SHOWN = 250; // of them that are shown at its beginning, and at its end
-
-type Decide = (decision: JsonObject) => Promise<string | undefined>;
 
 export function Decision({ approval, done }: { approval: Approval; done?: boolean }) {
   const key = act.keyOf(approval);
   const { doing } = fillingOf(key);
   const [isFresh, setFresh] = useState(false); // only what a click opened takes the focus
   const [wrong, setWrong] = useState("");
-  const outcome = act.outcomeOf(approval);
+  const outcome = outcomeOf(approval);
   const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const [whole, setWhole] = useState(false);
   const values = Object.entries(approval.args).map(([key, value]) => [key, textOf(value)] as const);
   const rounded = rounds(approval.args);
   const long = values.filter(([, text]) => text.length > LONG);
-  const decide: Decide = (decision) => {
+  const decide = (decision: JsonObject): Promise<string | undefined> => {
     setWrong("");
-    return act.answer(approval, decision);
+    return answer(approval, decision);
   };
   const settle = (decision: JsonObject) => void decide(decision).then((told) => setWrong(told ?? ""));
   const begin = (doing: "edit" | "reject") => {
@@ -110,19 +105,20 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
           {wrong}
         </p>
       )}
-      {doing === "edit" && !over && <Edit approval={approval} call={key} busy={busy} isFresh={isFresh} decide={decide} />}
+      {doing === "edit" && !over && <EditArguments approval={approval} busy={busy} isFresh={isFresh} decide={decide} />}
       {doing === "reject" && !over && <Reason call={key} busy={busy} isFresh={isFresh} decide={settle} />}
     </div>
   );
 }
 
-interface FormProps {
+interface ReasonProps {
   call: string;
   busy: boolean;
   isFresh: boolean;
+  decide: (decision: JsonObject) => void;
 }
 
-function Reason({ call, busy, isFresh, decide }: FormProps & { decide: (decision: JsonObject) => void }) {
+function Reason({ call, busy, isFresh, decide }: ReasonProps) {
   const { reason = "" } = fillingOf(call);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -153,92 +149,6 @@ function Reason({ call, busy, isFresh, decide }: FormProps & { decide: (decision
 }
 
 const focus = (field: HTMLTextAreaElement | null) => field?.focus();
-
-/** The arguments as a form by the tool's schema; as JSON if there is none, or letters hide in them. */
-function Edit({ approval, call, busy, isFresh, decide }: FormProps & { approval: Approval; decide: Decide }) {
-  const schema = tools.value.get(approval.tool)?.parameters;
-  const field = useMemo(() => (schema ? { ...fieldOf(schema), label: "Arguments" } : undefined), [schema]);
-  const fits = useMemo(() => field?.kind === "object" && keeps(field, approval.args) && !hides(approval.args), [field]);
-  const { json = exactJson(approval.args), asJson: chosen } = fillingOf(call);
-  const asJson = !fits || chosen === true;
-  const inputs = useInputs(fits ? field : undefined, call, approval.args);
-  const [wrong, setWrong] = useState("");
-  const form = useRef<HTMLFormElement>(null);
-  // Before the next key: focus that moves later would take a key meant for another field.
-  useLayoutEffect(() => {
-    if (isFresh) form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
-  }, []);
-  const tell = (problems: Problems) => {
-    const { answer = "", ...others } = problems;
-    setWrong(answer);
-    inputs.setProblems(others);
-    if (Object.keys(problems).length) focusProblem(form.current!);
-  };
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const problems: Problems = {};
-    const shown = asJson ? undefined : field;
-    const args = shown
-      ? (valueOf(shown, inputs.filled, problems) ?? {})
-      : argsOf(json, problems);
-    tell(problems);
-    if (Object.keys(problems).length) return;
-    const told = await decide({ action: "edit", args: args as JsonObject });
-    if (told && form.current) tell(shown ? problemsOf(told, shown, inputs.filled) : { answer: told });
-  };
-  return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
-      {asJson || !field ? (
-        <textarea
-          class="json"
-          rows={8}
-          aria-label="Arguments as JSON"
-          spellcheck={false}
-          disabled={busy}
-          value={json}
-          onInput={(event) => fill(call, { json: event.currentTarget.value })}
-        />
-      ) : (
-        <fieldset class="fields" disabled={busy}>
-          <OneField field={field} above="" inputs={inputs} />
-        </fieldset>
-      )}
-      {wrong && (
-        <p class="error" role="alert" tabIndex={-1}>
-          {wrong}
-        </p>
-      )}
-      <p class="buttons">
-        <button class="primary" disabled={busy}>
-          Approve with these
-        </button>
-        <button type="button" disabled={busy} onClick={() => fill(call, { doing: "", filled: undefined, json: undefined, asJson: undefined })}>
-          Back
-        </button>
-        {fits && (
-          <button type="button" class="link" disabled={busy} onClick={() => fill(call, { asJson: !asJson })}>
-            {asJson ? "Edit as a form" : "Edit as JSON"}
-          </button>
-        )}
-      </p>
-    </form>
-  );
-}
-
-function argsOf(text: string, problems: Problems): Json {
-  try {
-    const args = readJson(text);
-    if (isObject(args)) return args;
-    problems["answer"] = "Arguments are a JSON object.";
-  } catch (error) {
-    problems["answer"] = (error as Error).message;
-  }
-  return null;
-}
-
-/** Whether arguments hold characters that a field of a form would not show; breaks of lines are no secret. */
-const hides = (args: JsonObject): boolean =>
-  pieces(JSON.stringify(args)).some((piece) => piece.hidden);
 
 /** Whether a browser has rounded a number of a value when it was read. */
 const rounds = (value: Json): boolean =>

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
+import { answer } from "../answers";
 import { fill, fillingOf } from "../drafts";
 import { day } from "../format";
 import { enableNotices, noticesAllowed } from "../notices";
@@ -114,7 +115,7 @@ function Result({ one }: { one: Approval }) {
     }
     const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
     const given = (isObject ? result : { result }) as JsonObject;
-    void act.answer(one, { action: "result", result: given }).then((told) => setWrong(told ?? ""));
+    void answer(one, { action: "result", result: given }).then((told) => setWrong(told ?? ""));
   };
   return (
     <form class="decision" onSubmit={submit}>

@@ -2,6 +2,7 @@
 
 import { useMemo, useRef } from "preact/hooks";
 import * as act from "../actions";
+import { answer, outcomeOf } from "../answers";
 import { problemsOf, valueOf } from "../filled";
 import { compare } from "../jsondiff";
 import { fieldOf } from "../schema";
@@ -18,12 +19,12 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
   const key = act.keyOf(approval);
   const inputs = useInputs(field, key);
   const { filled, problems, setProblems } = inputs;
-  const outcome = act.outcomeOf(approval);
+  const outcome = outcomeOf(approval);
   const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const form = useRef<HTMLFormElement>(null);
   const give = async (decision: { text: string } | { value: Json }) => {
-    const told = await act.answer(
+    const told = await answer(
       approval,
       "text" in decision
         ? { action: "respond", text: decision.text }
