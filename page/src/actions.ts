@@ -3,10 +3,11 @@
 import { batch } from "@preact/signals";
 import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
-import { clock, oneLine, textOf } from "./format";
+import * as box from "./box";
+import { oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
 import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
-import { isObject } from "./schema";
+import { parseJson } from "./numbers";
 import { inPlace } from "./settings";
 import { rooted } from "./spans";
 import * as s from "./state";
@@ -26,6 +27,8 @@ const PAGE = 200;
 const MORE_DETAILS = 150; // milliseconds until details are asked for that took too long
 const MOST_AGENTS = 20; // whose open calls are counted
 const MOST_LIVE = 500; // events of agents that run as tools
+export const NOT_FOUND = "SessionNotFoundError";
+export const GONE = "This session is gone: it was deleted.";
 export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
@@ -33,8 +36,9 @@ export const CREDENTIAL = "adk_request_credential";
 let following: AbortController | undefined;
 let opened = 0;
 let listed = 0;
+let listing = 0; // lists that are asked for
 let stopping = false;
-let creating: Promise<void> | undefined;
+let creating: Promise<Place | undefined> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
 let stale: Event[] = []; // what was streamed before the connection broke
 let failure: string | undefined; // what was said of the last run that failed
@@ -95,16 +99,24 @@ export async function chooseUser(name: string): Promise<void> {
   await listSessions();
 }
 
-export async function listSessions(more = false): Promise<void> {
+/** List the sessions, those that follow, or again as many as are listed, without a word if that fails. */
+export async function listSessions(kind: "first" | "more" | "again" = "first"): Promise<void> {
+  const isBroken = s.apps.value.find((one) => one.name === s.app.value)?.error;
+  if (kind === "again" && (listing || isBroken || !s.app.value)) return;
   listed += 1;
   const turn = listed;
+  const more = kind === "more";
   const asked = {
     userId: s.user.value,
     search: s.search.value,
     state: s.only.value,
     pageToken: more ? s.moreSessions.value : undefined,
+    pageSize: String(kind === "again" ? Math.min(500, Math.max(50, s.sessions.value.length)) : 50),
   };
-  const found = await tried(() => api.sessions(s.app.value, asked));
+  const work = () => api.sessions(s.app.value, asked);
+  listing += 1;
+  const found = await (kind === "again" ? work().catch(() => undefined) : tried(work));
+  listing -= 1;
   if (!found || turn !== listed) return; // an answer that comes late is out of date
   batch(() => {
     s.sessions.value = more ? [...s.sessions.value, ...found.sessions] : found.sessions;
@@ -112,7 +124,7 @@ export async function listSessions(more = false): Promise<void> {
     s.unindexed.value = found.complete ? 0 : found.unindexed;
   });
   if (found.undetailed && !more) {
-    setTimeout(() => turn === listed && void listSessions(), MORE_DETAILS);
+    setTimeout(() => turn === listed && void listSessions("again"), MORE_DETAILS);
   }
 }
 
@@ -136,6 +148,7 @@ export function leave(): void {
     s.selected.value = undefined;
     s.beside.value = "";
     s.lost.value = false;
+    s.gone.value = false;
   });
 }
 
@@ -219,13 +232,14 @@ async function follow(where: Place, turn: number): Promise<void> {
         if (turn !== opened) return;
         pause = 500;
         s.lost.value = false;
-        if (frame.event === "message") take(JSON.parse(frame.data), frame.id);
+        if (frame.event === "message") take(parseJson(frame.data), frame.id);
         else if (frame.event === "running") s.running.value = true;
         else if (frame.event === "idle" && (s.running.value || s.sent.value)) idle();
       }
     } catch (error) {
       if (turn !== opened) return;
       if (stream.signal.aborted) continue;
+      if (error instanceof ApiError && error.kind === NOT_FOUND) return tellGone();
       if (error instanceof ApiError && error.status < 500) {
         s.problem.value = error.message;
         return;
@@ -239,6 +253,13 @@ async function follow(where: Place, turn: number): Promise<void> {
   }
 }
 
+/** Say that the open session was deleted. */
+function tellGone(): void {
+  idle();
+  s.gone.value = true;
+  s.told.value = GONE;
+}
+
 /** Say why a run failed, unless the log shows it already. */
 function tellFailure(text: string): void {
   if (s.events.value.some((one) => one.number > lastBefore && one.event.errorCode)) return;
@@ -247,7 +268,7 @@ function tellFailure(text: string): void {
 
 function take(found: Event & { error?: string }, id: string | undefined): void {
   if (found.error !== undefined && !found.id) {
-    tellFailure(found.error);
+    if (!found.error.startsWith(NOT_FOUND)) tellFailure(found.error); // else the next stream tells that it is gone
     return;
   }
   if (id === undefined) {
@@ -343,42 +364,40 @@ export async function beginSession(): Promise<void> {
   else await newSession();
 }
 
-/** Create a session and open it; a second click meanwhile creates no other. */
-export function newSession(state: JsonObject = {}): Promise<void> {
+/** Create a session, open it and return it; a second click meanwhile creates no other. */
+export function newSession(state: JsonObject = {}): Promise<Place | undefined> {
   creating ??= createSession(state).finally(() => (creating = undefined));
   return creating;
 }
 
-async function createSession(state: JsonObject): Promise<void> {
+async function createSession(state: JsonObject): Promise<Place | undefined> {
   const made = await tried(() => api.create(s.app.value, s.user.value, { state }));
-  if (!made) return;
+  if (!made) return undefined;
   await listSessions();
   await open({ app: made.appName, user: made.userId, session: made.id });
+  return s.session.value?.id === made.id ? place() : undefined;
 }
 
-/** Send a message. Return false if the server did not take it, so that its text can be kept. */
-export async function send(parts: Part[], taken?: () => void): Promise<boolean> {
-  if (!s.session.value) await newSession();
-  const where = place();
-  if (!where) return false;
+/** Send a message, with the files of the box that are in it. What the server does not take is in the box again. */
+export async function send(parts: Part[], added: File[] = []): Promise<void> {
+  const one = box.dispatch(parts);
+  const where = place() ?? (await newSession());
+  if (!where) return box.settle(one, "refused", added);
   const turn = opened;
   lastBefore = s.events.value[s.events.value.length - 1]?.number ?? 0;
-  const message: Message = { role: "user", parts };
+  const content: Message = { role: "user", parts };
   batch(() => {
-    s.sent.value = {
-      id: "sent",
-      invocationId: "",
-      author: "user",
-      timestamp: Date.now() / 1000,
-      content: message,
-    };
+    s.sent.value = { id: "sent", invocationId: "", author: "user", timestamp: Date.now() / 1000, content };
     s.running.value = true;
   });
   const done = await tried(async () => {
     // The session's own stream shows what happens; this one tells when the run could not begin.
     const control = new AbortController();
-    const answer = await api.run(where, message, control);
-    taken?.();
+    const answer = await api.run(where, content, one.key, control.signal).catch((error: unknown) => {
+      box.settle(one, error instanceof ApiError && error.status < 500 ? "refused" : "unknown", added);
+      throw error;
+    });
+    box.settle(one, "taken");
     const end = whenHidden(() => control.abort()); // the run goes on
     try {
       for await (const frame of answer) {
@@ -392,17 +411,13 @@ export async function send(parts: Part[], taken?: () => void): Promise<boolean> 
     }
     return true;
   });
-  if (!done) {
-    const stored = s.sent.value === undefined; // the answer was lost, not the message
-    idle();
-    return stored;
-  }
-  if (turn === opened) await settle(where, turn);
-  return true;
+  if (turn !== opened) return;
+  if (done) await settle(where, turn);
+  else idle();
 }
 
 /** Ask whether something runs: a run that was over at once may have had no mark in the stream. */
-async function settle(where: Place, turn: number): Promise<void> {
+export async function settle(where: Place, turn: number): Promise<void> {
   const found = await tried(() => api.status(where));
   if (!found || turn !== opened || ["running", "left"].includes(found.state)) return;
   if (s.running.value || s.sent.value) idle();
@@ -421,99 +436,11 @@ export async function stop(): Promise<void> {
 export const keyOf = (one: Approval): string =>
   [one.userId, one.sessionId, one.eventId, one.callId].join(" ");
 
-/**
- * Answer a call that waits: approve, edit, reject, give its result, or respond in words.
- *
- * From the first click on its buttons are disabled until the server has answered. Return what is
- * wrong with the answer, where the person can mend it.
- */
-export async function answer(one: Approval, decision: JsonObject): Promise<string | undefined> {
-  const [app, key] = [s.app.value, keyOf(one)];
-  if (s.answering.value.has(key)) return undefined;
-  s.answering.value = new Set([...s.answering.value, key]);
-  try {
-    await api.answer(app, one, decision);
-  } catch (error) {
-    release([key]);
-    return refused(one, error);
-  }
-  batch(() => {
-    s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
-    s.dialog.value = "";
-  });
-  if (s.session.value?.id !== one.sessionId) {
-    await open({ app, user: one.userId, session: one.sessionId });
-  }
-  const turn = opened;
-  s.running.value = true;
-  await settle({ app, user: one.userId, session: one.sessionId }, turn);
-  void refreshApprovals();
-  return undefined;
-}
-
-/** Whether the loaded events hold a question without an answer. */
-export function mayBeAsked(): boolean {
-  const given = new Set<string | undefined>();
-  for (const { event } of s.events.value.toReversed()) {
-    for (const part of event.content?.parts ?? []) {
-      if (part.functionResponse) given.add(part.functionResponse.id);
-      const call = part.functionCall;
-      if (call?.name === REQUEST_INPUT && !given.has(call.id)) return true;
-    }
-  }
-  return false;
-}
-
-function release(keys: Iterable<string>): void {
+/** Let calls be answered again. */
+export function release(keys: Iterable<string>): void {
   const left = new Set(s.answering.value);
   for (const key of keys) left.delete(key);
   s.answering.value = left;
-}
-
-/** Tell why an answer was not taken; return what the person can mend. */
-async function refused(one: Approval, error: unknown): Promise<string | undefined> {
-  if (!(error instanceof ApiError)) {
-    await tried(() => Promise.reject(error));
-    return undefined;
-  }
-  if (error.status === 400 || error.status === 422) return error.message;
-  const first = error.status === 409 ? firstAnswer(error.body) : undefined;
-  const text = first ?? (error.status === 404 ? "This is no longer open." : undefined);
-  if (text === undefined) {
-    await tried(() => Promise.reject(error));
-    return undefined;
-  }
-  const key = keyOf(one);
-  batch(() => {
-    s.outcomes.value = { ...s.outcomes.value, [key]: text };
-    s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
-    if (s.dialog.value === "inbox") s.settled.value = [...s.settled.value, { one, text }];
-    s.told.value = text;
-  });
-  void refreshApprovals();
-  return undefined;
-}
-
-/** Say how a call was answered first; undefined if the server tells of something else. */
-function firstAnswer(body: JsonObject): string | undefined {
-  const nested = body["error"];
-  const inner = isObject(nested) ? nested : {};
-  const kind = inner["type"];
-  if (kind !== "CallAlreadyAnsweredError" && body["callId"] === undefined) return undefined;
-  const given = body["answer"] ?? inner["answer"];
-  const at = body["answeredAt"] ?? inner["answeredAt"];
-  const by = body["answeredBy"] ?? inner["answeredBy"];
-  let what = "";
-  if (isObject(given)) {
-    const confirmed = given["confirmed"];
-    if (typeof confirmed === "boolean") what = confirmed ? "approved" : "rejected";
-    else if (given["action"] === "decline") what = "refused";
-    else what = revealed(oneLine("result" in given ? given["result"] : given, 200));
-  }
-  const when = typeof at === "number" ? `at ${clock(at)}` : "";
-  const who = typeof by === "string" ? `by ${revealed(by)}` : "";
-  const told = [[what, when].filter(Boolean).join(" "), who].filter(Boolean).join(", ");
-  return told ? `Answered already: ${told}.` : "Answered already.";
 }
 
 /** Ask the server what waits; return whether it told. */
@@ -541,23 +468,20 @@ export async function refreshWaiting(): Promise<void> {
   s.elsewhere.value = Object.fromEntries(found.filter(([, count]) => count));
 }
 
-export async function fork(atEvent?: string): Promise<void> {
+/** Fork the session and open the fork; return it. */
+export async function fork(atEvent?: string): Promise<Place | undefined> {
   const where = place();
-  if (!where) return;
-  const made = await tried(() => api.fork(where, atEvent));
-  if (!made) return;
+  const made = where && (await tried(() => api.fork(where, atEvent)));
+  if (!made) return undefined;
   await listSessions();
   await open({ ...where, session: made.id });
+  return s.session.value?.id === made.id ? place() : undefined;
 }
 
 /** Fork before a message of the user's and send another one in its place. */
 export async function rerun(one: Numbered, text: string): Promise<void> {
-  const where = place();
-  if (!where) return;
   const before = s.events.value[s.events.value.indexOf(one) - 1];
-  if (before) await fork(before.event.id);
-  else await newSession();
-  await send([{ text }]);
+  if (await (before ? fork(before.event.id) : newSession())) await send([{ text }]);
 }
 
 export async function rewind(invocationId: string): Promise<void> {
@@ -585,5 +509,6 @@ export async function remove(one: Summary): Promise<void> {
   const where = placeOf(one);
   if (s.session.value?.id === one.id) inPlace(leave); // nobody can go back to it
   await tried(() => api.remove(where));
+  void refreshApprovals();
   await listSessions();
 }

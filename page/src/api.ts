@@ -1,5 +1,7 @@
 // Every call of the server, and nothing else.
 
+import { parseJson } from "./numbers";
+import { isObject } from "./schema";
 import { frames } from "./sse";
 import type { Frame } from "./sse";
 import type {
@@ -32,6 +34,12 @@ export class ApiError extends Error {
     readonly body: JsonObject = {},
   ) {
     super(message);
+  }
+
+  /** The name of the server's error. */
+  get kind(): unknown {
+    const told = this.body["error"];
+    return isObject(told) ? told["type"] : undefined;
   }
 }
 
@@ -72,20 +80,21 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
 
 async function problem(response: Response): Promise<ApiError> {
   try {
-    const body = await response.json();
-    const told = typeof body.detail === "string" ? body.detail : body.error?.message;
-    return new ApiError(response.status, told ?? JSON.stringify(body.detail ?? body), body);
+    const body = parseJson<JsonObject>(await response.text());
+    const { detail, error } = body;
+    const told = typeof detail === "string" ? detail : isObject(error) ? error["message"] : undefined;
+    return new ApiError(response.status, typeof told === "string" ? told : JSON.stringify(detail ?? body), body);
   } catch {
     return new ApiError(response.status, `The server answered ${response.status}.`);
   }
 }
 
 async function read<T>(path: string): Promise<T> {
-  return (await send(path)).json();
+  return parseJson<T>(await (await send(path)).text());
 }
 
 async function post<T>(path: string, body: unknown, method = "POST"): Promise<T> {
-  return (await send(path, { method, body: JSON.stringify(body) })).json();
+  return parseJson<T>(await (await send(path, { method, body: JSON.stringify(body) })).text());
 }
 
 /** Parameters of a list; those without a value are left out. */
@@ -112,7 +121,7 @@ export const api = {
     for (const [name, value] of Object.entries(asked)) if (value) query.set(name, value);
     for (let tries = 1; ; tries += 1) {
       const response = await send(`/apps/${enc(app)}/sessions?${query}`, signal ? { signal } : {});
-      const page: SessionPage = await response.json();
+      const page = parseJson<SessionPage>(await response.text());
       if (page.sessions.length || !page.nextPageToken || tries >= MOST_EMPTY) return page;
       query.set("pageToken", page.nextPageToken);
     }
@@ -215,13 +224,13 @@ export const api = {
 
   /**
    * Start a run that goes on if this page is closed; the key makes a repeated message one. The server
-   * answers once it has taken the message; `control` ends the stream.
+   * answers once it has taken the message; `signal` ends the stream.
    */
-  run: async (place: Place, newMessage: Message, control: AbortController): Promise<AsyncGenerator<Frame>> => {
+  run: async (place: Place, newMessage: Message, key: string, signal: AbortSignal): Promise<AsyncGenerator<Frame>> => {
     const response = await send("/run_sse?detach=true", {
       method: "POST",
-      signal: control.signal,
-      headers: { "Idempotency-Key": crypto.randomUUID() },
+      signal,
+      headers: { "Idempotency-Key": key },
       body: JSON.stringify({
         appName: place.app,
         userId: place.user,

@@ -2,6 +2,7 @@
 
 import { listSessions, open, placeOf, tried } from "./actions";
 import { api } from "./api";
+import { parseJson } from "./numbers";
 import * as s from "./state";
 import type { Session, Summary } from "./types";
 
@@ -20,7 +21,7 @@ export async function exportSession(one: Summary): Promise<void> {
 
 export async function importSession(file: File): Promise<void> {
   const made = await tried(async () =>
-    api.importSession(s.app.value, s.user.value, JSON.parse(await file.text()) as Session),
+    api.importSession(s.app.value, s.user.value, parseJson<Session>(await file.text())),
   );
   if (!made) return;
   await listSessions();

@@ -138,7 +138,7 @@ function rowsOf(app: string, session: Summary): Found[] {
   const head: Found = {
     key: `session ${session.userId}/${session.id}`,
     kind: "session",
-    text: s.title(session),
+    text: s.label(session),
     note: session.userId === s.user.value ? "" : session.userId,
     session,
     go: () => void open(),

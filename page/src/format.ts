@@ -1,5 +1,6 @@
 // Values as a person reads them.
 
+import { straight } from "./hidden";
 import type { Json, Part } from "./types";
 
 export const clock = (seconds: number): string =>
@@ -54,7 +55,7 @@ export const bytes = (length: number): string =>
 
 export const oneLine = (value: Json | undefined, limit = 80): string => {
   const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
-  const flat = text.replace(/\s+/g, " ");
+  const flat = straight(text.replace(/\s+/g, " "));
   return flat.length > limit ? `${flat.slice(0, limit)}…` : flat;
 };
 

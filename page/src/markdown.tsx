@@ -5,6 +5,7 @@ import { Lexer, Marked } from "marked";
 import type { Token, Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { straight } from "./hidden";
 import { CodeBlock } from "./parts/CodeBlock";
 import { Formula } from "./parts/Formula";
 
@@ -59,8 +60,8 @@ const reader = new Marked({
 });
 
 export function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => parsed(text), [text]);
-  if (!tokens) return <p class="text">{text}</p>;
+  const tokens = useMemo(() => parsed(straight(text)), [text]);
+  if (!tokens) return <p class="text">{straight(text)}</p>;
   return <div class="prose">{blocks(tokens, 0)}</div>;
 }
 

@@ -4,8 +4,29 @@ import type { Json } from "./types";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
+/** Whether this browser tells the digits of a number that it reads, and writes given ones. */
+export const isExact = "rawJSON" in JSON;
+
+Object.defineProperty(BigInt.prototype, "toJSON", {
+  value(this: bigint) {
+    return (JSON as unknown as RawJson).rawJSON(String(this));
+  },
+});
+
+const LARGE = /[\s:,[]-?\d{16,}[\s,}\]]/;
+
+/** Read what the server sends: an integer that a number would round comes as a BigInt. */
+export function parseJson<T>(text: string): T {
+  if (!isExact || !LARGE.test(text)) return JSON.parse(text) as T;
+  return JSON.parse(text, (_, value: unknown, context?: { source?: string }) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context!.source!)
+      ? BigInt(context!.source!)
+      : value,
+  ) as T;
+}
+
 /** A number that JavaScript would write otherwise, kept with its digits. */
-export const isRaw = (value: Json): boolean => "isRawJSON" in JSON && (JSON as unknown as RawJson).isRawJSON(value);
+export const isRaw = (value: Json): boolean => isExact && (JSON as unknown as RawJson).isRawJSON(value);
 
 interface RawJson {
   rawJSON(text: string): Json;
@@ -15,7 +36,7 @@ interface RawJson {
 function exact(text: string): Json {
   const found = Number(text);
   if (String(found) === text) return found;
-  if ("rawJSON" in JSON) return (JSON as unknown as RawJson).rawJSON(text);
+  if (isExact) return (JSON as unknown as RawJson).rawJSON(text);
   if (Number.isInteger(found) && !Number.isSafeInteger(found)) {
     throw new Error(`This browser cannot keep ${text} as it is.`);
   }

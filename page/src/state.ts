@@ -98,6 +98,8 @@ export const problem = signal<string | undefined>(undefined);
 export const needsToken = signal<"" | "first" | "other">("");
 /** Whether the session's stream broke and is tried again. */
 export const lost = signal(false);
+/** Whether the open session was deleted. */
+export const gone = signal(false);
 /** The id of the session beside which the open one is put. */
 export const beside = setting("with", "", { shown: sees("compare") });
 
@@ -162,10 +164,23 @@ export const active = computed(() => {
 export const title = (one: Summary): string =>
   straight(one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id);
 
+/** The end of a session's id, if several are called alike: forks have the first message of their session. */
+export const tail = (one: Summary): string => (twins.value.has(title(one)) ? tailOf(one.id) : "");
+
+export const tailOf = (id: string): string => `…${id.slice(-4)}`;
+
+const twins = computed(() => {
+  const all = sessions.value.map(title);
+  return new Set(all.filter((one, at) => all.indexOf(one) !== at));
+});
+
+/** What a session is called, so that it is told apart from those that are called alike. */
+export const label = (one: Summary): string => `${title(one)} ${tail(one)}`.trim();
+
 /** What a session is called of which only the id may be known; an id that is long is cut. */
 export function titleOf(user: string, id: string): string {
   const listed = sessions.value.find((one) => one.id === id && one.userId === user);
-  if (listed) return title(listed);
+  if (listed) return label(listed);
   return id.length > 24 ? `${id.slice(0, 8)}…` : id;
 }
 

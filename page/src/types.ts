@@ -1,6 +1,6 @@
 // What the server sends, as far as the page reads it.
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Json = null | boolean | number | bigint | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export interface FunctionCall {

@@ -12,30 +12,32 @@ import { turnsOf } from "../src/turns";
 import { turnsOf as waterfallOf } from "../src/waterfall";
 import type { Event } from "../src/types";
 
-beforeEach(() => localStorage.clear());
+beforeEach(() => [localStorage, sessionStorage].forEach((one) => one.clear()));
 
 describe("drafts", () => {
-  test("belong to a session", () => {
-    keepDraft("a", "u", "s", "one");
-    keepDraft("a", "u", undefined, "two");
-    expect([loadDraft("a", "u", "s"), loadDraft("a", "u", undefined), loadDraft("a", "v", "s")]).toEqual(
-      ["one", "two", ""],
-    );
-    keepDraft("a", "u", "s", "");
-    expect(loadDraft("a", "u", "s")).toBe("");
+  test("are forgotten by undefined", () => {
+    keepDraft("one", "alpha");
+    keepDraft("two", { text: "beta" });
+    expect([loadDraft("one"), loadDraft("two"), loadDraft("three")]).toEqual(["alpha", { text: "beta" }, undefined]);
+    keepDraft("one", undefined);
+    expect(loadDraft("one")).toBeUndefined();
   });
-  test("names with slashes stay apart", () => {
-    keepDraft("a", "u/s", "", "one");
-    expect(loadDraft("a", "u", "s/")).toBe("");
+  test("of this tab come first, and those of another stay", () => {
+    keepDraft("one", "alpha");
+    const other = JSON.stringify({ value: "beta" });
+    localStorage.setItem("ostinato-draft one", other); // another tab
+    expect(loadDraft("one")).toBe("alpha");
+    keepDraft("one", undefined);
+    expect(localStorage.getItem("ostinato-draft one")).toBe(other);
   });
   test("only the newest are kept", () => {
-    for (let at = 0; at < 60; at += 1) keepDraft("a", "u", String(at), "x");
+    for (let at = 0; at < 60; at += 1) keepDraft(String(at), "x");
     expect(Object.keys(localStorage).length).toBe(50);
-    expect(loadDraft("a", "u", "59")).toBe("x");
+    expect(loadDraft("59")).toBe("x");
   });
   test("damaged storage is no draft", () => {
-    localStorage.setItem("ostinato-draft a/u/s", "{");
-    expect(loadDraft("a", "u", "s")).toBe("");
+    localStorage.setItem("ostinato-draft one", "{");
+    expect(loadDraft("one")).toBeUndefined();
   });
 });
 

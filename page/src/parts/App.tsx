@@ -2,10 +2,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { keepToken } from "../api";
-import { refreshWaiting } from "../actions";
+import { listSessions, refreshWaiting } from "../actions";
 import { onKey } from "../keys";
 import { begin, followAddress } from "../address";
 import * as s from "../state";
+import { visible } from "../visible";
 import { Artifacts } from "./Artifacts";
 import { Chat } from "./Chat";
 import { Compare } from "./Compare";
@@ -25,6 +26,8 @@ import { Start } from "./Start";
 import { StateView } from "./StateView";
 import { Tabs } from "./Tabs";
 import { Timeline } from "./Timeline";
+
+const LIST_AGAIN = 5000; // milliseconds: others change sessions, too
 
 const NAMES: { [screen in s.Screen]: string } = {
   session: "Session",
@@ -49,14 +52,17 @@ export function App() {
   useChoices();
   useEffect(() => {
     const timer = setInterval(refreshWaiting, 15_000);
+    const again = setInterval(() => visible.value && void listSessions("again"), LIST_AGAIN);
     document.addEventListener("keydown", onKey);
     window.addEventListener("hashchange", followAddress);
     return () => {
       clearInterval(timer);
+      clearInterval(again);
       document.removeEventListener("keydown", onKey);
       window.removeEventListener("hashchange", followAddress);
     };
   }, []);
+  useEffect(() => void (visible.value && listSessions("again")), [visible.value]);
   const screen = s.app.value ? s.screen.value : "session"; // without an agent there is only the start
   return (
     <div
@@ -107,7 +113,7 @@ function Open() {
           panel="view"
         />
         <span class="quiet" aria-live="polite">
-          {s.lost.value
+          {s.gone.value ? "deleted" : s.lost.value
             ? "connection lost, trying again"
             : s.running.value
               ? "running"

@@ -30,7 +30,7 @@ export function Compare() {
   const nameOf = (one: Summary): string => {
     const shared = forks && s.session.value && sharedEvents(forks, s.session.value.id, one.id);
     const kin = one.id === forkedFrom.value ? "forked from it" : shared ? `same until event ${shared}` : "";
-    return [oneLine(s.title(one), LONGEST), age(one.lastUpdateTime), kin].filter(Boolean).join(" · ");
+    return [oneLine(s.title(one), LONGEST), s.tailOf(one.id), age(one.lastUpdateTime), kin].filter(Boolean).join(" · ");
   };
   const listed = choices.find((one) => one.id === chosen);
   return (
@@ -49,7 +49,7 @@ export function Compare() {
         </select>
       </label>
       {events && (
-        <TwoRuns key={chosen} name={listed ? s.title(listed) : (s.firstWords(events[0]) ?? chosen)} events={events} />
+        <TwoRuns key={chosen} name={listed ? s.label(listed) : (s.firstWords(events[0]) ?? chosen)} events={events} />
       )}
     </div>
   );
@@ -127,7 +127,7 @@ function Sums(props: { left: Step[]; right: Step[]; name: string; events: Number
       <thead>
         <tr>
           <th />
-          <th>{s.openTitle.value}</th>
+          <th>{s.titleOf(s.session.value!.userId, s.session.value!.id)}</th>
           <th>{props.name}</th>
         </tr>
       </thead>

@@ -1,49 +1,53 @@
 // Where the user writes: words, files and images; stop while something runs.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import * as act from "../actions";
-import { keepDraft, loadDraft } from "../drafts";
+import { answer, mayBeAsked } from "../answers";
+import * as box from "../box";
 import { oneLine } from "../format";
 import * as s from "../state";
 import type { Approval, Part } from "../types";
 import { Icon } from "./Icon";
 
 export function Composer() {
-  const [text, setText, restore] = useDraft();
-  const [files, setFiles] = useState<File[]>([]);
+  const [text, files] = [box.words.value, box.files.value];
+  const setFiles = (next: File[]) => (box.files.value = next);
   const [wrong, setWrong] = useState("");
   /** Whether the person has to say which of several open questions the words answer. */
   const [choosing, setChoosing] = useState(false);
   /** Keys of the questions that the person leaves open to send a message instead. */
   const [left, setLeft] = useState<string[]>([]);
   const picker = useRef<HTMLInputElement>(null);
+  const busy = useRef(false); // from Enter until the words have left the box
   if (!s.app.value) return null;
   const open = () => s.questions.value.filter((one) => !left.includes(act.keyOf(one)));
   const respond = async (one: Approval) => {
     setChoosing(false);
-    const told = await act.answer(one, { action: "respond", text });
+    const told = await answer(one, { action: "respond", text });
     setWrong(told ?? "");
-    if (!told) setText("");
+    if (!told && box.words.value === text) box.write("");
   };
   const submit = async () => {
-    if (!text.trim() && !files.length) return;
+    if (busy.current || (!text.trim() && !files.length)) return;
+    busy.current = true;
+    await sendBox().finally(() => (busy.current = false));
+  };
+  const sendBox = async () => {
+    const session = s.session.value?.id;
     setWrong("");
     if (!files.length && s.session.value) {
-      if (!open().length && act.mayBeAsked()) await act.refreshApprovals();
+      if (!open().length && mayBeAsked()) await act.refreshApprovals();
       const [one, ...more] = open();
       if (one && more.length) return setChoosing(true);
       if (one) return respond(one);
     }
     const parts: Part[] = await Promise.all(files.map(asPart));
     if (text.trim()) parts.unshift({ text });
-    const [words, added] = [text, files];
-    const from = { app: s.app.value, user: s.user.value, session: s.session.value?.id };
-    setText("");
+    if (session !== s.session.value?.id) return; // the person went elsewhere; the draft is kept
+    if (box.words.value === text) box.words.value = "";
     setFiles([]);
     s.selected.value = undefined;
-    if (await act.send(parts)) return;
-    restore(words, from); // the server did not take it: nothing that was typed is lost
-    setFiles((now) => (now.length ? now : added));
+    void act.send(parts, files);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -52,7 +56,7 @@ export function Composer() {
     }
   };
   const add = (list: FileList | null | undefined) =>
-    list?.length && setFiles((before) => [...before, ...list]);
+    list?.length && setFiles([...files, ...list]);
   return (
     <form
       class="composer"
@@ -123,7 +127,7 @@ export function Composer() {
           placeholder={`Message to ${s.app.value}`}
           aria-label={`Message to ${s.app.value}`}
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={(event) => box.write(event.currentTarget.value)}
           onKeyDown={onKey}
           onPaste={(event) => add(event.clipboardData?.files)}
         />
@@ -138,51 +142,6 @@ export function Composer() {
       </div>
     </form>
   );
-}
-
-interface Owner {
-  app: string;
-  user: string;
-  session: string | undefined;
-}
-
-/**
- * The text in the box. It is kept for its session while it is not sent, and comes back with it;
- * `restore` puts back what could not be sent, unless something else was typed meanwhile.
- */
-function useDraft(): [string, (text: string) => void, (text: string, from: Owner) => void] {
-  const [app, user, session] = [s.app.value, s.user.value, s.session.value?.id];
-  const [text, setText] = useState(() => loadDraft(app, user, session));
-  const owner = useRef({ app, user, session });
-  const current = useRef(text);
-  useEffect(() => {
-    const before = owner.current;
-    if (before.app === app && before.user === user && before.session === session) return;
-    owner.current = { app, user, session };
-    // Words that were typed before the session was made go with it.
-    const made = before.session === undefined && s.total.value === 0;
-    const moves = made && before.app === app && before.user === user;
-    const kept = loadDraft(app, user, session);
-    const next = moves && !kept ? current.current : kept;
-    if (moves && next) keepDraft(app, user, undefined, "");
-    current.current = next;
-    setText(next);
-    keepDraft(app, user, session, next);
-  }, [app, user, session]);
-  const change = (next: string) => {
-    current.current = next;
-    setText(next);
-    const { app, user, session } = owner.current;
-    keepDraft(app, user, session, next);
-  };
-  const restore = (words: string, from: Owner) => {
-    const here = owner.current;
-    const left = from.session !== undefined && from.session !== here.session;
-    if (left || from.app !== here.app || from.user !== here.user) {
-      keepDraft(from.app, from.user, from.session, words);
-    } else if (!current.current) change(words);
-  };
-  return [text, change, restore];
 }
 
 async function asPart(file: File): Promise<Part> {

@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import * as act from "../actions";
+import { answer, outcomeOf } from "../answers";
 import { askedFor, consentLink, credentialOf, wayOf } from "../credentials";
 import { revealed } from "../hidden";
 import * as s from "../state";
@@ -12,7 +13,7 @@ import { Exact } from "./Exact";
 export function Credential({ approval, done }: { approval: Approval; done?: boolean }) {
   const [wrong, setWrong] = useState("");
   const request = approval.credential ?? { key: "", scheme: {} };
-  const outcome = s.outcomes.value[act.keyOf(approval)];
+  const outcome = outcomeOf(approval);
   const busy = s.answering.value.has(act.keyOf(approval));
   const over = done || outcome !== undefined;
   const name = approval.tool === act.CREDENTIAL ? approval.asker || "a toolset" : approval.tool;
@@ -24,12 +25,12 @@ export function Credential({ approval, done }: { approval: Approval; done?: bool
       const credential = credentialOf(request, (field) => String(fields.get(field) ?? ""));
       form.reset();
       setWrong("");
-      void act.answer(approval, { action: "credential", credential }).then((told) => setWrong(told ?? ""));
+      void answer(approval, { action: "credential", credential }).then((told) => setWrong(told ?? ""));
     } catch (error) {
       setWrong((error as Error).message);
     }
   };
-  const refuse = () => void act.answer(approval, { action: "reject" }).then((told) => setWrong(told ?? ""));
+  const refuse = () => void answer(approval, { action: "reject" }).then((told) => setWrong(told ?? ""));
   return (
     <div
       class={`decision ${over ? "done" : ""}`}

@@ -1,41 +1,41 @@
 // A call that waits for a person: its arguments, and Approve, Edit arguments, Reject.
 
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import * as act from "../actions";
-import { tools } from "../appfacts";
-import { keeps, problemsOf, valueOf } from "../filled";
+import { answer, outcomeOf } from "../answers";
+import { fill, fillingOf } from "../drafts";
 import { count } from "../format";
-import { exactJson, pieces, revealed } from "../hidden";
-import { readJson } from "../numbers";
-import { fieldOf, isObject } from "../schema";
-import type { Problems } from "../schema";
+import { revealed } from "../hidden";
+import { isExact } from "../numbers";
 import * as s from "../state";
 import type { Approval, Json, JsonObject } from "../types";
+import { EditArguments } from "./EditArguments";
 import { Exact } from "./Exact";
-import { focusProblem, OneField, useInputs } from "./Fields";
 
 const LONG = 700; // characters of a value whose middle is folded
 const SHOWN = 250; // of them that are shown at its beginning, and at its end
 
-type Doing = "" | "edit" | "reject";
-type Decide = (decision: JsonObject) => Promise<string | undefined>;
-
 export function Decision({ approval, done }: { approval: Approval; done?: boolean }) {
-  const [doing, setDoing] = useState<Doing>("");
+  const key = act.keyOf(approval);
+  const { doing } = fillingOf(key);
+  const [isFresh, setFresh] = useState(false); // only what a click opened takes the focus
   const [wrong, setWrong] = useState("");
-  const outcome = s.outcomes.value[act.keyOf(approval)];
-  const busy = s.answering.value.has(act.keyOf(approval));
+  const outcome = outcomeOf(approval);
+  const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const [whole, setWhole] = useState(false);
   const values = Object.entries(approval.args).map(([key, value]) => [key, textOf(value)] as const);
   const rounded = rounds(approval.args);
   const long = values.filter(([, text]) => text.length > LONG);
-  const decide: Decide = (decision) => {
+  const decide = (decision: JsonObject): Promise<string | undefined> => {
     setWrong("");
-    return act.answer(approval, decision);
+    return answer(approval, decision);
   };
   const settle = (decision: JsonObject) => void decide(decision).then((told) => setWrong(told ?? ""));
-  const back = () => setDoing("");
+  const begin = (doing: "edit" | "reject") => {
+    setFresh(true);
+    fill(key, { doing });
+  };
   return (
     <div
       class={`decision ${over ? "done" : ""}`}
@@ -88,14 +88,14 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
             Approve
           </button>
           {!rounded && (
-            <button disabled={busy} onClick={() => setDoing("edit")}>
+            <button disabled={busy} onClick={() => begin("edit")}>
               Edit arguments
             </button>
           )}
           <button class="danger" disabled={busy} onClick={() => settle({ action: "reject" })}>
             Reject
           </button>
-          <button class="link" disabled={busy} onClick={() => setDoing("reject")}>
+          <button class="link" disabled={busy} onClick={() => begin("reject")}>
             Reject with a reason
           </button>
         </p>
@@ -105,19 +105,21 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
           {wrong}
         </p>
       )}
-      {doing === "edit" && !over && <Edit approval={approval} busy={busy} decide={decide} back={back} />}
-      {doing === "reject" && !over && <Reason busy={busy} decide={settle} back={back} />}
+      {doing === "edit" && !over && <EditArguments approval={approval} busy={busy} isFresh={isFresh} decide={decide} />}
+      {doing === "reject" && !over && <Reason call={key} busy={busy} isFresh={isFresh} decide={settle} />}
     </div>
   );
 }
 
-interface FormProps {
+interface ReasonProps {
+  call: string;
   busy: boolean;
-  back: () => void;
+  isFresh: boolean;
+  decide: (decision: JsonObject) => void;
 }
 
-function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObject) => void }) {
-  const [reason, setReason] = useState("");
+function Reason({ call, busy, isFresh, decide }: ReasonProps) {
+  const { reason = "" } = fillingOf(call);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     decide({ action: "reject", ...(reason.trim() ? { reason } : {}) });
@@ -128,17 +130,17 @@ function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObj
         <span>Why? The model reads it.</span>
         <textarea
           rows={2}
-          ref={focus}
+          ref={isFresh ? focus : null}
           disabled={busy}
           value={reason}
-          onInput={(event) => setReason(event.currentTarget.value)}
+          onInput={(event) => fill(call, { reason: event.currentTarget.value })}
         />
       </label>
       <p class="buttons">
         <button class="danger" disabled={busy}>
           Reject with this reason
         </button>
-        <button type="button" disabled={busy} onClick={back}>
+        <button type="button" disabled={busy} onClick={() => fill(call, { doing: "" })}>
           Back
         </button>
       </p>
@@ -148,87 +150,10 @@ function Reason({ busy, decide, back }: FormProps & { decide: (decision: JsonObj
 
 const focus = (field: HTMLTextAreaElement | null) => field?.focus();
 
-/** The arguments as a form by the tool's schema; as JSON if there is none, or letters hide in them. */
-function Edit({ approval, busy, decide, back }: FormProps & { approval: Approval; decide: Decide }) {
-  const schema = tools.value.get(approval.tool)?.parameters;
-  const field = useMemo(() => (schema ? { ...fieldOf(schema), label: "Arguments" } : undefined), [schema]);
-  const fits = useMemo(() => field?.kind === "object" && keeps(field, approval.args) && !hides(approval.args), [field]);
-  const [asJson, setAsJson] = useState(!fits);
-  const inputs = useInputs(fits ? field : undefined, approval.args);
-  const [wrong, setWrong] = useState("");
-  const form = useRef<HTMLFormElement>(null);
-  // Before the next key: focus that moves later would take a key meant for another field.
-  useLayoutEffect(() => form.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
-  const tell = (problems: Problems) => {
-    const { answer = "", ...others } = problems;
-    setWrong(answer);
-    inputs.setProblems(others);
-    if (Object.keys(problems).length) focusProblem(form.current!);
-  };
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const problems: Problems = {};
-    const shown = asJson ? undefined : field;
-    const args = shown
-      ? (valueOf(shown, inputs.filled, problems) ?? {})
-      : argsOf(String(new FormData(form.current!).get("args") ?? ""), problems);
-    tell(problems);
-    if (Object.keys(problems).length) return;
-    const told = await decide({ action: "edit", args: args as JsonObject });
-    if (told && form.current) tell(shown ? problemsOf(told, shown, inputs.filled) : { answer: told });
-  };
-  return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
-      {asJson || !field ? (
-        <textarea class="json" name="args" rows={8} aria-label="Arguments as JSON" spellcheck={false} disabled={busy}>
-          {exactJson(approval.args)}
-        </textarea>
-      ) : (
-        <fieldset class="fields" disabled={busy}>
-          <OneField field={field} above="" inputs={inputs} />
-        </fieldset>
-      )}
-      {wrong && (
-        <p class="error" role="alert" tabIndex={-1}>
-          {wrong}
-        </p>
-      )}
-      <p class="buttons">
-        <button class="primary" disabled={busy}>
-          Approve with these
-        </button>
-        <button type="button" disabled={busy} onClick={back}>
-          Back
-        </button>
-        {fits && (
-          <button type="button" class="link" disabled={busy} onClick={() => setAsJson(!asJson)}>
-            {asJson ? "Edit as a form" : "Edit as JSON"}
-          </button>
-        )}
-      </p>
-    </form>
-  );
-}
-
-function argsOf(text: string, problems: Problems): Json {
-  try {
-    const args = readJson(text);
-    if (isObject(args)) return args;
-    problems["answer"] = "Arguments are a JSON object.";
-  } catch (error) {
-    problems["answer"] = (error as Error).message;
-  }
-  return null;
-}
-
-/** Whether arguments hold characters that a field of a form would not show; breaks of lines are no secret. */
-const hides = (args: JsonObject): boolean =>
-  pieces(JSON.stringify(args)).some((piece) => piece.hidden);
-
 /** Whether a browser has rounded a number of a value when it was read. */
 const rounds = (value: Json): boolean =>
   typeof value === "number"
-    ? Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? !isExact && Number.isInteger(value) && !Number.isSafeInteger(value)
     : typeof value === "object" && value !== null && Object.values(value).some(rounds);
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -40,7 +40,7 @@ export function EvalTurns({ one }: { one: EvalCaseResult }) {
   const turns = one.evalMetricResultPerInvocation;
   return (
     <div class="inner">
-      {one.errorMessage && <p class="error">{one.errorMessage}</p>}
+      {one.errorMessage && <p class="error"><Exact text={one.errorMessage} turns /></p>}
       {!turns.length && !one.errorMessage && <p class="error">The case did not run to its end.</p>}
       {turns.map((turn, at) => (
         <section key={at} class="eval-turn" aria-label={`Turn ${at + 1}`}>

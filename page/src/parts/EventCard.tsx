@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import * as act from "../actions";
 import { clock, oneLine, textOf } from "../format";
+import { straight } from "../hidden";
 import { copyLink, copyText } from "../address";
 import { exactScope } from "../nesting";
 import type { Row } from "../nesting";
@@ -83,7 +84,7 @@ export function EventCard({ row, at, actions }: Props) {
               <strong>This turn was stopped.</strong>
             ) : (
               <span>
-                <strong>{event.errorCode}</strong> {event.errorMessage}
+                <strong>{event.errorCode}</strong> {straight(event.errorMessage ?? "")}
               </span>
             )}
           </p>

@@ -1,6 +1,7 @@
 // The fields of a form that a JSON schema describes.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
+import { fill, fillingOf } from "../drafts";
 import { initialOf } from "../filled";
 import { FORMATS } from "../limits";
 import { chosenOf, entriesOf, entryOf, isFixed, namePath, pathOf } from "../schema";
@@ -14,18 +15,20 @@ interface Inputs {
   setProblems: (problems: Problems) => void;
 }
 
-/** What is filled into a form; it begins with the initial values, or with given ones. */
-export function useInputs(field: Field | undefined, given?: Json): Inputs {
-  const [filled, setFilled] = useState<Filled>(() =>
-    field ? initialOf(field, "", given ?? field.initial) : { answer: "" },
+/** What is filled into the form of a call; it begins with the initial values, or with given ones. */
+export function useInputs(field: Field | undefined, call: string, given?: Json): Inputs {
+  const initial = useMemo<Filled>(
+    () => (field ? initialOf(field, "", given ?? field.initial) : { answer: "" }),
+    [field],
   );
+  const filled = fillingOf(call).filled ?? initial;
   const [problems, setProblems] = useState<Problems>({});
   return {
     filled,
     problems,
     setProblems,
     set: (path, text, more) => {
-      setFilled((before) => ({ ...before, ...more, [path]: text }));
+      fill(call, { filled: { ...(fillingOf(call).filled ?? initial), ...more, [path]: text } });
       setProblems(({ [path]: _, ...others }: Problems) => others);
     },
   };

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { age } from "../format";
 import { clearFinder, filtersNow, findHere, findSessions, query } from "../finding";
 import type { Filters, Found } from "../finding";
+import { straight } from "../hidden";
 import * as s from "../state";
 import { Dialog } from "./Dialog";
 import { FinderFilters } from "./FinderFilters";
@@ -85,7 +86,7 @@ export function Finder() {
               onClick={() => take(one)}
             >
               <Icon name={ICONS[one.kind]} />
-              <span class="grow hit-text">{one.hit ? <Snippet hit={one.hit} /> : one.text}</span>
+              <span class="grow hit-text">{one.hit ? <Snippet hit={one.hit} /> : straight(one.text)}</span>
               {one.session && <StateMark state={one.session.state} />}
               <span class="quiet">{one.session ? age(one.session.lastUpdateTime) : one.note}</span>
             </div>
@@ -101,7 +102,7 @@ export function Finder() {
 }
 
 function Snippet({ hit }: { hit: NonNullable<Found["hit"]> }) {
-  const letters = Array.from(hit.snippet); // the server counts characters, not UTF-16 units
+  const letters = Array.from(hit.snippet, straight); // the server counts characters, not UTF-16 units
   return (
     <>
       {letters.slice(0, hit.start).join("")}

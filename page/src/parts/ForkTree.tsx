@@ -26,7 +26,7 @@ export function useForks(): [ForkBranch | undefined, string] {
     return () => {
       current = false;
     };
-  }, [s.session.value?.id, s.sessions.value, s.running.value]);
+  }, [s.session.value?.id, JSON.stringify(s.sessions.value), s.running.value]);
   return [tree, wrong];
 }
 
@@ -87,14 +87,16 @@ function Branch({ branch, compare }: { branch: ForkBranch; compare: (session: st
                 </button>{" "}
                 <button
                   class="link"
-                  aria-label={`Compare to ${titleOf(one)}`}
+                  aria-label={`Compare to ${titleOf(one)} ${s.tailOf(one.id)}`}
                   onClick={() => compare(one.id)}
                 >
                   compare
                 </button>
               </>
             )}{" "}
-            <span class="quiet" title={one.id}>{age(one.lastUpdateTime)}</span>
+            <span class="quiet" title={one.id}>
+              {s.tailOf(one.id)} {age(one.lastUpdateTime)}
+            </span>
           </span>
         ))}
         {branch.branches.map((one, index) => (

@@ -2,6 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
+import { answer } from "../answers";
+import { fill, fillingOf } from "../drafts";
 import { day } from "../format";
 import { enableNotices, noticesAllowed } from "../notices";
 import * as s from "../state";
@@ -100,10 +102,11 @@ function Waiting({ one }: { one: Approval }) {
 
 function Result({ one }: { one: Approval }) {
   const [wrong, setWrong] = useState("");
-  const busy = s.answering.value.has(act.keyOf(one));
+  const key = act.keyOf(one);
+  const busy = s.answering.value.has(key);
+  const { result: text = "" } = fillingOf(key);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const text = String(new FormData(event.target as HTMLFormElement).get("result") ?? "");
     let result: unknown = text;
     try {
       result = JSON.parse(text);
@@ -112,7 +115,7 @@ function Result({ one }: { one: Approval }) {
     }
     const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
     const given = (isObject ? result : { result }) as JsonObject;
-    void act.answer(one, { action: "result", result: given }).then((told) => setWrong(told ?? ""));
+    void answer(one, { action: "result", result: given }).then((told) => setWrong(told ?? ""));
   };
   return (
     <form class="decision" onSubmit={submit}>
@@ -122,7 +125,13 @@ function Result({ one }: { one: Approval }) {
         </strong>{" "}
         waits for its result
       </p>
-      <textarea name="result" rows={3} disabled={busy} aria-label="Result, words or JSON" />
+      <textarea
+        rows={3}
+        disabled={busy}
+        aria-label="Result, words or JSON"
+        value={text}
+        onInput={(event) => fill(key, { result: event.currentTarget.value })}
+      />
       {wrong && <p class="error">{wrong}</p>}
       <button class="primary" disabled={busy}>
         Answer

@@ -2,6 +2,7 @@
 
 import { useMemo, useRef } from "preact/hooks";
 import * as act from "../actions";
+import { answer, outcomeOf } from "../answers";
 import { problemsOf, valueOf } from "../filled";
 import { compare } from "../jsondiff";
 import { fieldOf } from "../schema";
@@ -15,14 +16,15 @@ import { focusProblem, OneField, ProblemOf, useInputs, Words } from "./Fields";
 export function Question({ approval, done }: { approval: Approval; done?: boolean }) {
   const schema = approval.responseSchema;
   const field = useMemo(() => (schema ? fieldOf(schema) : undefined), [JSON.stringify(schema)]);
-  const inputs = useInputs(field);
+  const key = act.keyOf(approval);
+  const inputs = useInputs(field, key);
   const { filled, problems, setProblems } = inputs;
-  const outcome = s.outcomes.value[act.keyOf(approval)];
-  const busy = s.answering.value.has(act.keyOf(approval));
+  const outcome = outcomeOf(approval);
+  const busy = s.answering.value.has(key);
   const over = done || outcome !== undefined;
   const form = useRef<HTMLFormElement>(null);
   const give = async (decision: { text: string } | { value: Json }) => {
-    const told = await act.answer(
+    const told = await answer(
       approval,
       "text" in decision
         ? { action: "respond", text: decision.text }

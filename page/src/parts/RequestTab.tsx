@@ -7,6 +7,7 @@ import { api } from "../api";
 import { edits, lines } from "../diff";
 import { exactJson } from "../hidden";
 import { compare, equal } from "../jsondiff";
+import { parseJson } from "../numbers";
 import { callBefore, spanOf } from "../spans";
 import * as s from "../state";
 import type { Content, Event, Json, Part, Span, SpanDetail } from "../types";
@@ -144,7 +145,7 @@ function Named({ title, value }: { title: string; value: Json }) {
 
 function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseJson<Json>(text);
   } catch {
     return text;
   }

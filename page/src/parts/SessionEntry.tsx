@@ -54,7 +54,7 @@ export function SessionEntry({ session }: { session: Summary }) {
           <Facts session={session} />
         </button>
       )}
-      <Menu label={`More for ${title}`}>
+      <Menu label={`More for ${s.label(session)}`}>
         <button onClick={() => setRenames(true)}>Rename</button>
         <button onClick={() => void act.nameByModel(session)}>Let the model name it</button>
         <button onClick={() => void exportSession(session)}>Export</button>
@@ -72,7 +72,7 @@ export function SessionEntry({ session }: { session: Summary }) {
         )}
         <button
           class="danger"
-          onClick={() => confirm(`Delete ${title}?`) && void act.remove(session)}
+          onClick={() => confirm(`Delete ${s.label(session)}?`) && void act.remove(session)}
         >
           Delete
         </button>
@@ -88,6 +88,7 @@ function Facts({ session }: { session: Summary }) {
   return (
     <span class="facts quiet">
       <StateMark state={running ? "running" : session.state} />
+      {s.tail(session) && <span>{s.tail(session)}</span>}
       <span>{age(session.lastUpdateTime)}</span>
       {tokens > 0 && <span title={`${count(tokens)} tokens`}>{short(tokens)} tok</span>}
       {cost !== undefined && <span title={dollars(cost)}>{dollars(cost, 4)}</span>}

@@ -128,7 +128,7 @@ export function Sidebar() {
       {s.sessions.value.length === 0 && <p class="quiet">No sessions.</p>}
       {s.unindexed.value > 0 && <p class="quiet">More are being indexed; search again soon.</p>}
       {s.moreSessions.value && (
-        <button onClick={() => void act.listSessions(true)}>More sessions</button>
+        <button onClick={() => void act.listSessions("more")}>More sessions</button>
       )}
       <div class="side-end">
         <label>

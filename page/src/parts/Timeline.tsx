@@ -3,6 +3,7 @@
 import { computed } from "@preact/signals";
 import * as act from "../actions";
 import { args, clock, oneLine } from "../format";
+import { straight } from "../hidden";
 import { exactScope, isCancelled } from "../nesting";
 import type { Row } from "../nesting";
 import * as s from "../state";
@@ -67,7 +68,7 @@ function Line({ row }: { row: Row }) {
         </span>
       )}
       {gone && <span class="chip">rewound</span>}
-      <span class="what">{summary(event)}</span>
+      <span class="what">{straight(summary(event))}</span>
       <span class="quiet">{clock(event.timestamp)}</span>
     </button>
   );

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
 import { count, duration } from "../format";
+import { straight } from "../hidden";
 import { countTokens, given, listed, money } from "../prices";
 import { eventOf, spanOf } from "../spans";
 import * as s from "../state";
@@ -123,13 +124,13 @@ function BarRow({ bar, turn, open, chosen, choose }: RowProps) {
     <button
       class={`bar-row ${isTurn ? "turn" : ""} ${chosen ? "chosen" : ""}`}
       data-depth={bar.depth}
-      title={titleOf(bar)}
+      title={straight(titleOf(bar))}
       {...(isTurn ? { "aria-expanded": open } : { "aria-pressed": chosen })}
       onClick={choose}
     >
       <span class="bar-name" style={{ paddingLeft: `${bar.depth * 0.9}rem` }}>
         {isTurn && <span aria-hidden="true">{open ? "▾ " : "▸ "}</span>}
-        {!isTurn && <span class={`kind ${bar.kind}`}>{WORDS[bar.kind]}</span>} {bar.name}
+        {!isTurn && <span class={`kind ${bar.kind}`}>{WORDS[bar.kind]}</span>} {straight(bar.name)}
         {bar.tries > 0 && <span class="chip">retry {bar.tries}</span>}
         {bar.error && <span class="chip failed">failed</span>}
       </span>

@@ -37,10 +37,21 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, tab, qui
   await quiet(2);
   await becomes(() => sessionIds(), 4);
 
+  // All begin with the same message, but for the last one: the ends of their ids tell them apart.
+  const names = await page.locator(".sessions .entry").allInnerTexts();
+  assert.equal(names.filter((name) => name.startsWith("alpha")).length, 3);
+  const tails = names.map((name) => /…\w{4}/.exec(name)?.[0]);
+  assert.deepEqual([new Set(tails).size, tails.filter(Boolean).length], [4, 3]);
+  const menus = await page.locator(".sessions summary").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+  assert.equal(new Set(menus).size, 4);
+  await shot("titles");
+
   await page.locator(".sessions .entry").last().click(); // the oldest
   await shown("You said: beta").waitFor();
   await tab("Compare").click();
   const choice = page.getByLabel("Compare with");
+  const options = await choice.locator("option").allInnerTexts();
+  assert.equal(new Set(options.map((one) => one.replace(/ · (now|\d+ min).*/, ""))).size, options.length);
   const ids = await choice.locator("option").evaluateAll((all) => all.map((one) => one.value));
   await choice.selectOption(ids[2]); // the one with delta
   await shown("You said: delta").waitFor();

@@ -36,7 +36,7 @@ await scenario({ tolerated: ["503", "404"] }, async ({ page, server, context, sh
   await page.reload();
   await tab("Compare").click();
   const choice = page.getByLabel("Compare with");
-  await becomes(() => choice.locator("option").last().textContent(), /^long .{50,60}… · now · same until event 2$/);
+  await becomes(() => choice.locator("option").last().textContent(), /^long .{50,60}… · …\w{4} · now · same until event 2$/);
   await page.setViewportSize({ width: 390, height: 844 });
   await page.reload();
   await choice.waitFor();
