@@ -443,7 +443,7 @@ def _becomes_model(written: Any, resolved: Any) -> bool:
     """Return whether google-adk makes pydantic models of a parameter's values.
 
     It does for a model, a list of one, Optional of both, and a Union of models. It reads Optional
-    and Union from the annotation as it is written: `M | None` (before Python 3.14), Optional["M"]
+    and Union from the annotation as written: `M | None` (before Python 3.14), Optional["M"]
     and annotations in quotes stay as the model gave them, and a tool may rely on the dict.
 
     Args:
