@@ -138,6 +138,11 @@ class BaseAgent(RunnableNode):
         names = [agent.name for agent in value]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice and follows_adk():
+            if len({*map(id, value)}) < len(value):
+                raise ValueError(
+                    f"Agent `{twice[0]}` already has a parent agent: it is twice among sub_agents. "
+                    "List a copy made with `clone()`."
+                )
             logger.warning(
                 "Found duplicate sub-agent names: %s. All sub-agents must have unique names: a "
                 "transfer by name goes to the first of them.",
