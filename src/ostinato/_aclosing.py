@@ -7,6 +7,7 @@ same: each block would keep two objects for as long as the run waits for its mod
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, Awaitable
 from typing import Any, Generic, TypeVar
 
@@ -30,3 +31,23 @@ class Aclosing(Generic[T]):
 
     def __aexit__(self, *_: object) -> Awaitable[None]:
         return self.async_generator.aclose()
+
+
+def describe_non_generator(found: object, method: str, items: str) -> str:
+    """Return what is wrong with a method that did not return an async generator, and the remedy.
+
+    Args:
+      found: what it returned; a coroutine is closed.
+      method: the method and whose it is, to begin the message.
+      items: what it has to yield.
+    """
+    kind, reason = type(found).__name__, ""
+    if inspect.iscoroutine(found):
+        found.close()
+        reason = " (it is an `async def` without `yield`)"
+    elif inspect.isgenerator(found):
+        reason = " (it is a `def` with `yield`)"
+    return (
+        f"{method} returned a {kind} and not an async generator{reason}. Define it with "
+        f"`async def`, and `yield` each {items}."
+    )

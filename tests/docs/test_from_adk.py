@@ -28,6 +28,7 @@ ALIAS_ONLY = {
     ],
     "execution/context_factory.py": ["A message with an unknown"],
     "execution/invocation_runner.py": ["A run without message"],
+    "execution/routing/agent_choice.py": ["An answer in an app that is not resumable"],
     "flows/llm_flows/functions.py": ["Siblings of a tool"],
     "flows/llm_flows/model_call/output_check.py": ["Output that breaks the schema"],
     "models/google_llm.py": ["`Gemini.api_client`"],

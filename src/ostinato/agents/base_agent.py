@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, final
 from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_validator
 
 from .. import types
-from .._aclosing import Aclosing
+from .._aclosing import Aclosing, describe_non_generator
 from .._adk_mode import follows_adk
 from .._lists import to_list
 from .._log import get_logger
@@ -138,6 +138,11 @@ class BaseAgent(RunnableNode):
         names = [agent.name for agent in value]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice and follows_adk():
+            if len({*map(id, value)}) < len(value):
+                raise ValueError(
+                    f"Agent `{twice[0]}` already has a parent agent: it is twice among sub_agents. "
+                    "List a copy made with `clone()`."
+                )
             logger.warning(
                 "Found duplicate sub-agent names: %s. All sub-agents must have unique names: a "
                 "transfer by name goes to the first of them.",
@@ -355,7 +360,7 @@ class BaseAgent(RunnableNode):
                     tracing.resume()
             if ctx.end_invocation:
                 return
-            events = run(ctx)
+            events = _start(self, run, ctx)
             try:
                 async for event in events:
                     tracing.suspend()
@@ -562,6 +567,20 @@ async def _run_limited(agent: BaseAgent, ctx: InvocationContext) -> AsyncGenerat
         await asyncio.sleep(pause)
         attempt += 1
         ctx.run_state.guards = guards  # the first attempt has taken them
+
+
+def _start(
+    agent: BaseAgent,
+    run: Callable[[InvocationContext], AsyncGenerator[Event, None]],
+    ctx: InvocationContext,
+) -> AsyncGenerator[Event, None]:
+    """Return the events of an agent's run, whose method may be of any kind in a subclass."""
+    events = run(ctx)
+    if not hasattr(events, "aclose"):
+        name = getattr(run, "__name__", "_run_async_impl")
+        method = f"Agent {agent.name!r}: {type(agent).__name__}.{name}"
+        raise AgentConfigError(describe_non_generator(events, method, "event"))
+    return events
 
 
 def is_paused(ctx: InvocationContext) -> bool:

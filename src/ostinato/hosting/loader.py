@@ -19,12 +19,14 @@ from typing import Any
 from ..agent_files.own_package import choose_package_name, import_package, is_package_of
 from ..agents.base_agent import BaseAgent
 from ..agents.config_agent_utils import from_config
+from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import as_agent
 from ..apps.app import App
 from ..compat.alias import arm, is_installed
 from ..context.node import BaseNode
 from ..errors import AgentConfigError, AgentFileError, MissingExtraError
 from ..plugins.base_plugin import BasePlugin
+from ..tools.computer_use.computer_use_toolset import ComputerUseToolset
 from .dotenv import load_env
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
 from .setup_error import SetupError
@@ -79,6 +81,19 @@ def has_agent(folder: Path) -> bool:
     """Return whether `load_agent` accepts a folder."""
     names = (f"{_MODULE}.py", "__init__.py", AGENT_FILE)
     return any((folder / name).is_file() for name in names)
+
+
+def language_of(folder: Path) -> str:
+    """Return in what an agent's folder describes it, as google-adk's server names it."""
+    return "yaml" if (folder / AGENT_FILE).is_file() else "python"
+
+
+def uses_computer(agent: BaseAgent) -> bool:
+    """Return whether an agent of a tree has a computer to use."""
+    tools: list[Any] = list(agent.tools) if isinstance(agent, LlmAgent) else []
+    if any(isinstance(tool, ComputerUseToolset) for tool in tools):
+        return True
+    return any(map(uses_computer, agent.sub_agents))
 
 
 def forget_modules(place: Path) -> None:

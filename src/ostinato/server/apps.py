@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -10,6 +11,7 @@ from .. import types
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import as_agent
+from ..hosting.loader import language_of, uses_computer
 from ..tools.base_tool import describe_origin
 from .agents import ServedApp
 from .endpoint import Call, Endpoint
@@ -17,8 +19,6 @@ from .example_prompts import list_examples
 from .problems import Problem
 from .runs import WireRecord
 from .source_place import SourcePlace
-
-_LANGUAGE = "python"
 
 
 class ListQuery(BaseModel):
@@ -47,7 +47,7 @@ class AppSummary(WireRecord):
     name: str
     root_agent_name: str
     description: str
-    language: str = _LANGUAGE
+    language: str
     is_computer_use: bool = False
     agents: None = None
     error: str | None = None
@@ -62,7 +62,7 @@ class AppInfo(WireRecord):
     name: str
     root_agent_name: str
     description: str
-    language: str = _LANGUAGE
+    language: str = "python"
     is_computer_use: bool = False
     agents: dict[str, AgentInfo]
 
@@ -84,20 +84,28 @@ class AgentInfo(BaseModel):
 
 async def list_apps(call: Call) -> Any:
     """List all apps, including those that cannot be loaded."""
-    names = list(call.host.agents.list_folders())
+    folders: dict[str, Path] = call.host.agents.list_folders()
     if not call.query.detailed:
-        return names
-    found: dict[str, Any] = {"apps": [await _summarize_app(call, name) for name in names]}
-    if not names and call.host.settings.developer:
+        return list(folders)
+    apps = [await _summarize_app(call, name, folder) for name, folder in folders.items()]
+    found: dict[str, Any] = {"apps": apps}
+    if not folders and call.host.settings.developer:
         found["folder"] = str(call.host.settings.agents.expanduser().resolve())
     return found
 
 
-async def _summarize_app(call: Call, name: str) -> dict[str, Any]:
+async def _summarize_app(call: Call, name: str, folder: Path) -> dict[str, Any]:
+    language = language_of(folder)
     try:
         app = await call.host.agents.get_app(name)
     except Problem as problem:
-        found = AppSummary(name=name, root_agent_name="", description="", error=problem.message)
+        found = AppSummary(
+            name=name,
+            root_agent_name="",
+            description="",
+            language=language,
+            error=problem.message,
+        )
         found.source = call.host.agents.find_source(name)
         return found.model_dump(
             by_alias=True, exclude=_unset(found, "notice", "examples", "source")
@@ -107,6 +115,8 @@ async def _summarize_app(call: Call, name: str) -> dict[str, Any]:
         name=name,
         root_agent_name=root.name,
         description=root.description,
+        language=language,
+        is_computer_use=uses_computer(root),
         notice=app.notice or None,
         examples=list_examples(app) or None,
     )

@@ -52,6 +52,13 @@ async def test_programs_for_adk_are_warned_of_two_children_of_one_name(
 
 
 @pytest.mark.usefixtures("adk_program")
+def test_programs_for_adk_may_not_list_one_agent_twice() -> None:
+    child = agent("child")
+    with pytest.raises(ValueError, match="Agent `child` already has a parent agent"):
+        agent("root", child, child)
+
+
+@pytest.mark.usefixtures("adk_program")
 def test_programs_for_adk_may_not_put_an_agent_below_itself() -> None:
     root = agent("root", agent("middle"))
     root.sub_agents[0].sub_agents.append(root)

@@ -46,6 +46,34 @@ async def test_a_folder_with_an_error_tells_it_and_the_others_go_on(
         assert "error" not in apps[2]
 
 
+async def test_the_detailed_list_tells_language_and_computer_use(
+    serve: Serve, agents: Path
+) -> None:
+    for name, model in {"written": "offline", "torn": "[offline"}.items():
+        agents.joinpath(name).mkdir()
+        text = f"name: clerk\ninstruction: Help.\nmodel: {model}\n"
+        agents.joinpath(name, "root_agent.yaml").write_text(text)
+    agents.joinpath("hands").mkdir()
+    agents.joinpath("hands", "agent.py").write_text(
+        "from unittest.mock import Mock\n"
+        "from ostinato.agents import Agent\n"
+        "from ostinato.tools.computer_use.base_computer import BaseComputer\n"
+        "from ostinato.tools.computer_use.computer_use_toolset import ComputerUseToolset\n"
+        "tool = ComputerUseToolset(computer=Mock(spec=BaseComputer))\n"
+        "root_agent = Agent(name='hands', model='offline', tools=[tool])\n"
+    )
+    async with serve(agents=agents) as served:
+        apps = (await served.ask("GET", "/list-apps?detailed=true")).json()["apps"]
+        assert {app["name"]: (app["language"], app["isComputerUse"]) for app in apps} == {
+            "broken": ("python", False),
+            "empty": ("python", False),
+            "good": ("python", False),
+            "hands": ("python", True),
+            "torn": ("yaml", False),
+            "written": ("yaml", False),
+        }
+
+
 async def test_in_production_the_log_has_the_reason(serve: Serve, agents: Path) -> None:
     async with serve(agents=agents) as served:
         answer = await served.ask("GET", "/apps/broken/app-info")

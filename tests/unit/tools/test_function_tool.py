@@ -7,7 +7,7 @@ import json
 import sys
 import threading
 import typing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field
@@ -27,6 +27,13 @@ from tests.unit.workflow.kit import adk_ways
 class Place(BaseModel):
     city: str
     lat: float = 0.0
+
+
+class Other(BaseModel):
+    code: int
+
+
+ROME = {"city": "Rome"}
 
 
 async def run(func: Any, /, context: Context | None = None, **args: Any) -> Any:
@@ -113,7 +120,11 @@ async def test_programs_from_google_adk_get_what_is_for_no_model_as_it_is() -> N
         count: int
 
     def buy(
-        item: Item, items: list[Item], other: Item | None, many: int, kind: Literal["a"]
+        item: Item,
+        items: list[Item],
+        other: Optional[Item],
+        many: int,
+        kind: Literal["a"],
     ) -> list[Any]:
         return [item, items, other, many, kind]
 
@@ -125,6 +136,57 @@ async def test_programs_from_google_adk_get_what_is_for_no_model_as_it_is() -> N
         refused = await run(buy, **{**args, "item": {}})
     assert got == [Item(count=1), [Item(count=2)], Item(count=3), "2", "b"]
     assert isinstance(refused, ModelMistake) and "item" in refused.message
+
+
+MODELS: list[tuple[Any, Any, bool]] = [
+    (Place, ROME, True),
+    (Optional[Place], ROME, True),
+    (list[Place], [ROME], True),
+    (Optional[list[Place]], [ROME], True),
+    (Union[Place, Other], ROME, True),
+    (Union[Place, Other, None], ROME, True),
+    (Annotated[Place, "where"], ROME, True),
+    ("Place", ROME, True),
+    ("list[Place]", [ROME], True),
+    ("Optional[Place]", ROME, False),
+    (Optional["Place"], ROME, False),
+    (Union[Place, str], ROME, False),
+    (Optional[list["Place"]], [ROME], False),
+    (list[Optional[Place]], [ROME], False),
+    (dict[str, Place], {"x": ROME}, False),
+    (tuple[Place, ...], [ROME], False),
+]
+
+
+@pytest.mark.spec(141)
+@pytest.mark.parametrize(("written", "given", "becomes_model"), MODELS)
+async def test_programs_from_google_adk_get_the_models_that_it_makes(
+    written: Any, given: Any, becomes_model: bool
+) -> None:
+    def go(place: Any) -> Any:
+        return place
+
+    go.__annotations__["place"] = written
+    with adk_ways():
+        got = await run(go, place=given)
+    assert (got != given) == becomes_model
+
+
+@pytest.mark.spec(141)
+@pytest.mark.parametrize(
+    ("written", "given"),
+    [(Place | None, ROME), (list[Place] | None, [ROME]), (Place | Other, ROME)],
+)
+async def test_a_bar_between_types_means_no_model_before_python_3_14(
+    written: Any, given: Any
+) -> None:
+    def go(place: Any) -> Any:
+        return place
+
+    go.__annotations__["place"] = written
+    with adk_ways():
+        got = await run(go, place=given)
+    assert (got != given) == (sys.version_info >= (3, 14))
 
 
 @pytest.mark.spec(141)

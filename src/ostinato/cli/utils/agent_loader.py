@@ -8,14 +8,17 @@ from typing import Any
 
 from ..._absences import refuse_absent
 from ..._log import get_logger
-from ...agents.base_agent import BaseAgent
-from ...agents.llm_agent import LlmAgent
 from ...agents.node_agent import NodeAgent, as_agent
 from ...apps.app import App
 from ...context.node import BaseNode
-from ...hosting.loader import AGENT_FILE, forget_modules, load_agent
+from ...hosting.loader import (
+    AGENT_FILE,
+    forget_modules,
+    language_of,
+    load_agent,
+    uses_computer,
+)
 from ...hosting.setup_error import SetupError
-from ...tools.computer_use.computer_use_toolset import ComputerUseToolset
 from .base_agent_loader import BaseAgentLoader
 
 logger = get_logger(__name__)
@@ -97,8 +100,8 @@ class AgentLoader(BaseAgentLoader):
                     "name": name,
                     "root_agent_name": root.name,
                     "description": root.description,
-                    "language": "python",
-                    "is_computer_use": _uses_computer(root),
+                    "language": language_of(self._place_of(name)),
+                    "is_computer_use": uses_computer(root),
                 }
             )
         return found
@@ -161,11 +164,3 @@ class AgentLoader(BaseAgentLoader):
         if loaded.app is not None:
             return loaded.app
         return loaded.root.root_node if isinstance(loaded.root, NodeAgent) else loaded.root
-
-
-def _uses_computer(agent: BaseAgent) -> bool:
-    """Return whether an agent of a tree has a computer to use."""
-    tools: list[Any] = list(agent.tools) if isinstance(agent, LlmAgent) else []
-    if any(isinstance(tool, ComputerUseToolset) for tool in tools):
-        return True
-    return any(map(_uses_computer, agent.sub_agents))

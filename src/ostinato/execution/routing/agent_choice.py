@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from ... import types
+from ..._adk_mode import follows_adk
 from ..._log import get_logger
 from ...agents.base_agent import BaseAgent
 from ...agents.llm_agent import LlmAgent
@@ -133,7 +134,8 @@ def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
         if asked is not None and _has_ended(ctx, first):
             start = _go_to_call(ctx, root_agent, asked, newest)
     elif asked is not None:
-        start = _go_to_call(ctx, root_agent, asked, newest)
+        _resume_at_call(ctx, root_agent, asked, newest)
+        return
     else:
         ctx.agent = find_agent_to_run(log, root_agent, _end_of_first(ctx, newest))
         start = newest + 1
@@ -176,10 +178,7 @@ def prepare_answer(ctx: InvocationContext, root_agent: BaseAgent, asked: EventRe
       root_agent: the root.
       asked: the record of the answered call.
     """
-    start = _go_to_call(ctx, root_agent, asked, len(ctx.log.records) - 1)
-    if not ctx.run_path:
-        place_run(ctx, root_agent, None)
-    _set_resume(ctx, start, asked)
+    _resume_at_call(ctx, root_agent, asked, len(ctx.log.records) - 1)
 
 
 def find_answered_calls(
@@ -187,8 +186,8 @@ def find_answered_calls(
 ) -> list[EventRecord]:
     """Return the records of answered calls, one for each run that has to act on the answers.
 
-    One run acts on all calls of an agent on a branch, of a graph, and of a resumable invocation.
-    Calls of agents that are gone have none.
+    One run acts on all calls of an agent on a branch, of a graph, of a shell that is run anew, and
+    of a resumable invocation. Calls of agents that are gone have none.
 
     Args:
       ctx: the resumed invocation.
@@ -204,9 +203,11 @@ def find_answered_calls(
         agent = _agent_of_call(root_agent, caller)
         if ctx.is_resumable and asked.invocation_id == ctx.invocation_id:
             found.setdefault(None, asked)
-        elif isinstance(agent, NodeAgent):
-            found.setdefault(agent.name, asked)
-        elif agent is not None:
+        elif agent is None:
+            continue
+        elif isinstance(agent, NodeAgent) or find_shell(ctx, agent) is not agent:
+            found.setdefault(find_shell(ctx, agent).name, asked)
+        else:
             found.setdefault((agent.name, caller.branch), asked)
     return list(found.values())
 
@@ -248,6 +249,79 @@ def _agent_of_call(root_agent: BaseAgent, caller: EventRecord) -> BaseAgent | No
     return find_graph(root_agent, caller) or root_agent.find_agent(caller.author)
 
 
+def find_shell(ctx: InvocationContext, agent: BaseAgent) -> BaseAgent:
+    """Return the agent that is run when an agent's call is answered: the agent itself.
+
+    In google-adk an answer is a message like any other if the app is not resumable: the agents
+    around that cannot transfer (sequences, loops, own classes) are run anew. Programs that come
+    through the alias get the outermost one of these.
+    """
+    if ctx.is_resumable or isinstance(agent, NodeAgent) or not follows_adk():
+        return agent
+    while agent.parent_agent is not None and not isinstance(
+        agent.parent_agent, LlmAgent | NodeAgent
+    ):
+        agent = agent.parent_agent
+    return agent
+
+
+def _resume_at_call(
+    ctx: InvocationContext, root_agent: BaseAgent, asked: EventRecord, newest: int
+) -> None:
+    """Set the agent, the branch, the path and the resume data of a run that acts on an answer.
+
+    Args:
+      ctx: the run.
+      root_agent: the root.
+      asked: the record of the answered call.
+      newest: index of the user's message.
+    """
+    start, only = _go_to_call(ctx, root_agent, asked, newest), None
+    shell = find_shell(ctx, ctx.agent)
+    if shell is not ctx.agent:
+        start, only = _go_to_shell(ctx, root_agent, shell, newest)
+    if not ctx.run_path:
+        place_run(ctx, root_agent, None)
+    _set_resume(ctx, start, asked, only)
+
+
+def _go_to_shell(
+    ctx: InvocationContext, root_agent: BaseAgent, shell: BaseAgent, newest: int
+) -> tuple[int, set[int]]:
+    """Set the agent and the branch of a run that runs a shell anew. The agents below it whose calls
+    the message answers act on the answers; what the other ones did before does not count.
+
+    Returns:
+      Index of the first record that counts, and the indexes of all that do.
+    """
+    log, start = ctx.log, newest
+    asking = set[tuple[str, str | None]]()
+    for call_id, _ in log.records[newest].responses:
+        asked = log.find_call(call_id or "")
+        caller = asked and (find_outermost_call(log, asked) or asked)
+        agent = caller and _agent_of_call(root_agent, caller)
+        if caller and agent and find_shell(ctx, agent) is shell:
+            asking.add((caller.author, caller.branch))
+            start = min(start, _find_response_start(log, caller))
+    ctx.branch, ctx.agent = _branch_made_by(ctx.branch, shell.parent_agent), shell
+    counted = {
+        index
+        for index in range(start, len(log.records))
+        if index > newest or (log.records[index].author, log.records[index].branch) in asking
+    }
+    below = {agent.name for agent in agents_below(shell)}
+    for name in below:
+        ctx.agent_states.pop(name, None)
+        ctx.end_of_agents.pop(name, None)
+    ctx.run_state.checkpoints = [
+        mark
+        for mark in ctx.run_state.checkpoints
+        if mark.at > newest or mark.agent not in below or (mark.agent, mark.branch) in asking
+    ]
+    ctx.restore_agent_states(ctx.run_state.checkpoints)
+    return start, counted
+
+
 def _go_to_call(
     ctx: InvocationContext, root_agent: BaseAgent, asked: EventRecord, newest: int
 ) -> int:
@@ -286,21 +360,24 @@ def _find_response_start(log: EventLog, asked: EventRecord) -> int:
     return min(origins)
 
 
-def _set_resume(ctx: InvocationContext, start: int, asked: EventRecord) -> None:
+def _set_resume(
+    ctx: InvocationContext, start: int, asked: EventRecord, only: set[int] | None = None
+) -> None:
     """Set the resume data of a run; its agent is chosen.
 
     Args:
       ctx: the run.
       start: index of the first record that counts.
       asked: the record of the call, or of the message, that the run starts from.
+      only: indexes of the records that count, beside the user's; None for all.
     """
     log, state = ctx.log, ctx.run_state
     if (
         isinstance(ctx.agent, NodeAgent) and not ctx.is_resumable
     ):  # a graph finds its resume point itself
         start = log.start_of(ctx.invocation_id) or 0
-        ctx.branch = _branch_outside(asked.branch, ctx.agent)
-    resume = state.resume = Resume(log, ctx.invocation_id, start, state.checkpoints)
+        ctx.branch = _branch_made_by(asked.branch, ctx.agent)
+    resume = state.resume = Resume(log, ctx.invocation_id, start, state.checkpoints, only)
     agent: BaseAgent = ctx.agent
     if isinstance(agent, LlmAgent) and not resume.look(agent.name, ctx.branch).closed:
         # The ended run was a later one, after a transfer from another agent.
@@ -342,9 +419,9 @@ def _end_of_first(ctx: InvocationContext, message: int) -> int:
     return message + 1
 
 
-def _branch_outside(branch: str | None, graph: NodeAgent) -> str | None:
-    """Return the part of a branch that agents above a graph made."""
-    above, agent = {graph.name}, graph.parent_agent
+def _branch_made_by(branch: str | None, agent: BaseAgent | None) -> str | None:
+    """Return the part of a branch that an agent and those above it made."""
+    above = set[str]()
     while agent is not None:
         above.add(agent.name)
         agent = agent.parent_agent

@@ -16,7 +16,7 @@ from ..._aclosing import Aclosing
 from ...auth.asked import recall_request, remember_request
 from ...context.context import Context
 from ...context.invocation import InvocationContext
-from ...errors import InputValidationError
+from ...errors import AgentConfigError, InputValidationError
 from ...events.event import Event
 from ...events.request_input import DECLINED
 from ...models.llm_request import LlmRequest
@@ -151,10 +151,19 @@ async def resolve_toolset_auth(
     """
     missing: dict[str, AuthConfig] = {}
     for toolset in toolsets_of(tools):
-        config = toolset.get_auth_config()
+        config: Any = toolset.get_auth_config()  # of a mock, another mock
         if config is None:
             continue
-        credential = await auth.CredentialManager(config).get_auth_credential(Context(ctx))
+        try:
+            credential = await auth.CredentialManager(config).get_auth_credential(Context(ctx))
+        except Exception as error:  # boundary: only a stand-in for a configuration is explained
+            if isinstance(config, auth.AuthConfig):
+                raise
+            raise AgentConfigError(
+                f"Agent {ctx.agent.name!r}: get_auth_config of toolset {type(toolset).__name__} "
+                f"returned a {type(config).__name__}. It must return an AuthConfig or None; a mock "
+                "of a toolset needs `mock.get_auth_config.return_value = None`."
+            ) from error
         if credential is not None:
             ctx.credential_by_key[config.credential_key or ""] = credential
         else:

@@ -133,6 +133,7 @@ class Parameter:
       annotation: its type, pydantic's constraints included; Any where it has none.
       default: its default; EMPTY where it is mandatory.
       inject_default: the default has to be passed, because the function's own is a pydantic Field.
+      is_model: google-adk makes pydantic models of its values.
     """
 
     __slots__ = (
@@ -141,7 +142,13 @@ class Parameter:
     )
 
     def __init__(
-        self, tool: str, name: str, annotation: Any, default: Any, inject_default: bool
+        self,
+        tool: str,
+        name: str,
+        annotation: Any,
+        default: Any,
+        inject_default: bool,
+        is_model: bool = False,
     ) -> None:
         self.tool = tool
         self.name = name
@@ -149,7 +156,7 @@ class Parameter:
         self.default = default
         self.inject_default = inject_default
         self.exact = _exact_type(annotation)
-        self.is_model = _is_model(annotation)
+        self.is_model = is_model
         self._adapter: TypeAdapter[Any] | None = None
 
     @property
@@ -263,11 +270,12 @@ class Signature:
             self.input_name = name if parameter.default is EMPTY else None
             return
         default, inject = parameter.default, False
+        is_model = _becomes_model(parameter.annotation, annotation)
         if isinstance(default, FieldInfo):
             annotation = Annotated[annotation, default]
             inject = not default.is_required()
             default = default.get_default(call_default_factory=True) if inject else EMPTY
-        self.parameters.append(Parameter(self.tool, name, annotation, default, inject))
+        self.parameters.append(Parameter(self.tool, name, annotation, default, inject, is_model))
 
     def _resolve_type(self, name: str, annotation: Any, namespace: dict[str, Any]) -> Any:
         """Return an annotation as a type, where it is a string or holds one."""
@@ -431,15 +439,32 @@ def _exact_type(annotation: Any) -> Any:
     return annotation if isinstance(annotation, type) and annotation in _EXACT else EMPTY
 
 
-def _is_model(annotation: Any) -> bool:
-    """Return whether a type is a pydantic model, one or None, or a list of one."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated or origin is list:
-        return _is_model(arguments[0]) and (origin is Annotated or isinstance(arguments[0], type))
-    if origin in (Union, python_types.UnionType):
-        options = [one for one in arguments if one is not python_types.NoneType]
-        return len(options) == 1 and isinstance(options[0], type) and _is_model(options[0])
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+def _becomes_model(written: Any, resolved: Any) -> bool:
+    """Return whether google-adk makes pydantic models of a parameter's values.
+
+    It does for a model, a list of one, Optional of both, and a Union of models. It reads Optional
+    and Union from the annotation as written: `M | None` (before Python 3.14), Optional["M"]
+    and annotations in quotes stay as the model gave them, and a tool may rely on the dict.
+
+    Args:
+      written: the annotation.
+      resolved: the type that it means.
+    """
+    kind = resolved
+    if typing.get_origin(written) is Union:
+        options = [one for one in typing.get_args(written) if one is not python_types.NoneType]
+        if len(options) > 1:
+            return all(map(_is_model, options))
+        kind = options[0]
+    elif typing.get_origin(kind) is Annotated:
+        kind = typing.get_args(kind)[0]
+    if typing.get_origin(kind) is list:
+        return _is_model(typing.get_args(kind)[0])
+    return _is_model(kind)
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def is_context_name(annotation: Any) -> bool:

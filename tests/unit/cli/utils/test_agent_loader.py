@@ -36,6 +36,7 @@ FILES = {
         "hands = Agent(name='hands', tools=[tool])\n"
         "root_agent = Agent(name='boss', sub_agents=[hands])\n"
     ),
+    "al_yaml/root_agent.yaml": "name: written\ninstruction: Help.\nmodel: offline\n",
     ".hidden/agent.py": AGENT,
     "__pycache__/x.py": "",
 }
@@ -57,7 +58,8 @@ def agents(tmp_path: Path) -> Iterator[Path]:
 
 def test_it_lists_every_folder_whether_or_not_it_can_be_loaded(agents: Path) -> None:
     folders = [
-        "al-dash", "al_desk", "al_flow", "al_hands", "al_imports", "al_none", "al_raises"
+        "al-dash", "al_desk", "al_flow", "al_hands", "al_imports", "al_none", "al_raises",
+        "al_yaml"
     ]  # fmt: skip
     assert AgentLoader(str(agents)).list_agents() == folders
     with pytest.raises(FileNotFoundError):
@@ -77,6 +79,13 @@ def test_the_detailed_list_leaves_out_what_cannot_be_loaded(
             "description": "",
             **more,
             "is_computer_use": True,
+        },
+        {
+            "name": "al_yaml",
+            "root_agent_name": "written",
+            "description": "",
+            "language": "yaml",
+            "is_computer_use": False,
         },
     ]
     assert "Agent al_raises cannot be loaded: no shelf" in caplog.text

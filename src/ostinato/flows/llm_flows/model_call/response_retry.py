@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from .... import types
-from ...._aclosing import Aclosing
+from ...._aclosing import Aclosing, describe_non_generator
 from ...._log import get_logger
 from ....context.invocation import InvocationContext
-from ....errors import ModelAnswerError
+from ....errors import AgentConfigError, ModelAnswerError
 from ....models.base_llm import BaseLlm
 from ....models.llm_request import LlmRequest
 from ....models.llm_response import LlmResponse
@@ -31,8 +31,18 @@ def generate_responses(
     if limit is None:
         limit = model.empty_retries
     if not limit:
-        return model.generate_content_async(llm_request, stream=streaming)
+        return _start(ctx, model, llm_request, streaming)
     return _generate_with_retries(ctx, model, llm_request, streaming, limit)
+
+
+def _start(
+    ctx: InvocationContext, model: BaseLlm, request: LlmRequest, streaming: bool
+) -> AsyncGenerator[LlmResponse, None]:
+    responses = model.generate_content_async(request, stream=streaming)
+    if not hasattr(responses, "aclose"):
+        method = f"Agent {ctx.agent.name!r}: {type(model).__name__}.generate_content_async"
+        raise AgentConfigError(describe_non_generator(responses, method, "LlmResponse"))
+    return responses
 
 
 async def _generate_with_retries(
@@ -43,7 +53,7 @@ async def _generate_with_retries(
     for left in range(limit, -1, -1):
         spoke = False
         empty: LlmResponse | None = None
-        async with Aclosing(model.generate_content_async(request, stream=streaming)) as responses:
+        async with Aclosing(_start(ctx, model, request, streaming)) as responses:
             async for response in responses:
                 if left and not spoke and not response.partial and _is_empty(response):
                     empty = response
