@@ -29,6 +29,7 @@ from ..tools.agent_tool import AgentTool
 from ..tools.base_tool import BaseTool, find_outside_origin
 from ..tools.call_doubt import (
     UNKNOWN,
+    CallDeclined,
     CallNotRun,
     UnknownOutcome,
     note_effect,
@@ -582,14 +583,16 @@ async def _run_call(run: NodeCall) -> Any:
         result = await tool.run_async(args=run.args, tool_context=context)
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {tool.name!r}")
-        note_outcome(run.ctx, run.call.id, error)
+        note_outcome(context, error)
         raise error from abort
     except Exception as error:  # boundary: raised again; the effects ledger says that it failed
-        note_outcome(run.ctx, run.call.id, error)
+        note_outcome(context, error)
         raise
-    note_outcome(run.ctx, run.call.id, result)
+    note_outcome(context, result)
     if isinstance(result, UnknownOutcome):
         raise ToolOutcomeUnknownError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
+    if isinstance(result, CallDeclined):
+        raise ToolNotRunError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
     if isinstance(result, CallNotRun):
         raise ToolUnreachableError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
     return without_nul(result) if tool.has_outside_results else result
