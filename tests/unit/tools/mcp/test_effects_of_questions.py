@@ -21,7 +21,7 @@ from ostinato.tools import ToolContext
 from ostinato.tools.mcp_tool import SamplingPolicy
 from ostinato.workflow import Workflow
 from ostinato.workflow.node_errors import ToolNotRunError
-from tests.unit.tools.mcp.test_elicitation import Shop
+from tests.support.mcp.asking_shop import Shop
 
 NAMES: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
 
