@@ -54,8 +54,8 @@ _MOST_QUESTIONS = 5  # about one call, if its arguments change after each
 _FOR_PROGRAMS = "FunctionResponse"  # a hint with this word tells programs how to answer
 _NUMBER = re.compile(r"r?\d{1,9}")
 _CUT = (
-    "An attempt of this call was cut off, so it is unknown whether the call took effect. It was "
-    "not run again. Check what happened before you repeat it."
+    "An attempt of this call was cut off or got no answer, so it is unknown whether the call took "
+    "effect. It was not run again. Check what happened before you repeat it."
 )
 _GIVEN_UP = "It is unknown whether the call took effect. It was not run again."
 _DOUBTFUL = (NodeTimeoutError, ToolTimeoutError, ToolOutcomeUnknownError)
@@ -147,7 +147,7 @@ class NodeCall:
       decided_doubts: the doubts about the call that a person has decided, oldest first.
       is_in_doubt: whether an attempt of the call was given up or its process ended, and the tool's
         policy has to decide.
-      is_cut: whether that attempt was one of this run.
+      is_cut: whether that attempt was given up, by this run or an earlier one; its process lived.
       is_answered: whether a person has decided on this doubt.
       is_rejected: whether a person rejected the call when the runtime asked.
     """
@@ -369,7 +369,7 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
         question_id,
         decided,
         bool(doubt) and not is_answered,
-        has_begun,
+        has_begun or doubt.startswith("r"),
         is_answered,
         is_rejected,
     )
