@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
@@ -31,6 +32,8 @@ _DELIMITERS = {
     "cookie": ",",
 }
 
+_ESCAPE = re.compile(r"(%[0-9A-Fa-f]{2})")
+
 Pairs = list[tuple[str, str]]
 
 
@@ -43,7 +46,8 @@ class ParamStyle:
       style: the style; the location's default if None.
       explode: whether items and properties stand apart; the style's default if None.
       allow_reserved: whether reserved characters of values stay unencoded, as far as the value
-        cannot become another parameter by them. Names are always encoded.
+        cannot become another parameter by them, and escapes such as `%20` unchanged. Names are
+        always encoded.
 
     Raises:
       ValueError: there is no such location, or it has no such style.
@@ -73,6 +77,7 @@ class ParamStyle:
         self._explode = joined if explode is None else explode
         # Headers and cookies of the style `cookie` are written unencoded.
         self._is_plain = location == "header" or self._style == "cookie"
+        self._allow_reserved = allow_reserved
         self._safe = _RESERVED[location] if allow_reserved else ""
         if self._style == "matrix":
             self._safe = self._safe.replace(";", "")
@@ -159,7 +164,14 @@ class ParamStyle:
         return [] if value is None else [(place, self._encode(to_text(value)))]
 
     def _encode(self, text: str) -> str:
-        return text if self._is_plain else quote(text, safe=self._safe)
+        return text if self._is_plain else self._quote(text, self._safe)
+
+    def _quote(self, text: str, safe: str) -> str:
+        """Return a value encoded; with `allow_reserved`, what is encoded in it stays (RFC 6570)."""
+        if not self._allow_reserved:
+            return quote(text, safe=safe)
+        pieces = _ESCAPE.split(text)  # each second one is an escape
+        return "".join(one if at % 2 else quote(one, safe=safe) for at, one in enumerate(pieces))
 
     def _encode_name(self, text: str) -> str:
         return text if self._is_plain else quote(text, safe="")
@@ -169,7 +181,7 @@ class ParamStyle:
         text = to_text(value)
         if self._is_plain:
             return text
-        return quote(text, safe=self._safe if self._explode else self._safe.replace(",", ""))
+        return self._quote(text, self._safe if self._explode else self._safe.replace(",", ""))
 
 
 def _check_cookie(parameter: str, name: str, text: str) -> None:
