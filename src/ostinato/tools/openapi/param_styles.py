@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
@@ -48,6 +49,7 @@ class ParamStyle:
       allow_reserved: whether reserved characters of values stay unencoded, as far as the value
         cannot become another parameter by them, and escapes such as `%20` unchanged. Names are
         always encoded.
+      inner_styles: of lists in its list, the outermost first; others are written as JSON.
 
     Raises:
       ValueError: there is no such location, or it has no such style.
@@ -60,6 +62,7 @@ class ParamStyle:
         style: str | None = None,
         explode: bool | None = None,
         allow_reserved: bool = False,
+        inner_styles: Sequence[str] = (),
     ) -> None:
         self._name = name
         self._location = location
@@ -73,6 +76,13 @@ class ParamStyle:
                 f"The {location} parameter {name!r} has the style {style!r}, but must have one of "
                 f"{', '.join(_ALLOWED_STYLES[location])}."
             )
+        for inner in inner_styles:
+            if inner not in ("form", *_DELIMITED):
+                raise ValueError(
+                    f"The {location} parameter {name!r} has lists in a list with the style "
+                    f"{inner!r}, but must have one of {', '.join(('form', *_DELIMITED))}."
+                )
+        self._inner_styles = inner_styles
         joined = self._style in ("form", "cookie", "deepObject")
         self._explode = joined if explode is None else explode
         # Headers and cookies of the style `cookie` are written unencoded.
@@ -176,12 +186,18 @@ class ParamStyle:
     def _encode_name(self, text: str) -> str:
         return text if self._is_plain else quote(text, safe="")
 
-    def _encode_item(self, value: Any) -> str:
+    def _encode_item(self, value: Any, level: int = 0) -> str:
         """Return an item of a list or an object; where they are joined, no comma stays in it."""
+        if isinstance(value, list) and level < len(self._inner_styles):
+            delimiter = _DELIMITERS[self._inner_styles[level]]
+            items = [self._encode_item(one, level + 1) for one in cast("list[Any]", value)]
+            return (unquote(delimiter) if self._is_plain else delimiter).join(items)
         text = to_text(value)
         if self._is_plain:
             return text
-        return self._quote(text, self._safe if self._explode else self._safe.replace(",", ""))
+        return self._quote(
+            text, self._safe if self._explode and not level else self._safe.replace(",", "")
+        )
 
 
 def _check_cookie(parameter: str, name: str, text: str) -> None:

@@ -169,7 +169,12 @@ class RequestBuilder:
             check_shape(parameter, value)
         try:
             style = ParamStyle(
-                name, location, parameter.style, parameter.explode, parameter.allow_reserved
+                name,
+                location,
+                parameter.style,
+                parameter.explode,
+                parameter.allow_reserved,
+                parameter.inner_styles or (),
             )
         except (KeyError, ValueError) as error:
             raise AgentConfigError(f"The parameter {name!r} cannot be sent: {error}") from error

@@ -12,7 +12,8 @@ from .spec_document import SpecDocument, SpecError
 _TYPES = frozenset("array boolean integer null number object string".split())
 # What a model has no use for.
 _DROPPED = frozenset(
-    "xml externalDocs discriminator nullable $schema $id $dynamicRef $dynamicAnchor".split()
+    "xml externalDocs discriminator nullable collectionFormat "
+    "$schema $id $dynamicRef $dynamicAnchor".split()
 )
 _SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
 _SCHEMA_LISTS = ("oneOf", "anyOf", "prefixItems")

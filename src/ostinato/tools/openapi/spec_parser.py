@@ -21,6 +21,7 @@ from .read_only import READ_ONLY, find_read_only
 from .schema_reader import SchemaReader, TooLargeInline
 from .spec_document import LoadReference, SpecDocument, SpecError
 from .spec_record import Operation, dict_of, list_of
+from .swagger import INNER_STYLES
 
 _log = get_logger(__name__)
 
@@ -298,7 +299,7 @@ class _OperationReader:
             read["content"] = {kind: {"schema": schema}}
         else:
             if parameter["in"] != "querystring":
-                _check_style(parameter["name"], parameter["in"], parameter.get("style"))
+                _check_style(parameter["name"], parameter["in"], parameter)
             if "schema" in parameter:
                 read["schema"] = self._schemas.read_open(parameter["schema"])
         read.pop("examples", None)
@@ -316,7 +317,7 @@ class _OperationReader:
             found["encoding"] = media["encoding"]
             if body_kind(chosen) == "form":
                 for name, encoding in dict_of(media["encoding"]).items():
-                    _check_style(name, "query", dict_of(encoding).get("style"))
+                    _check_style(name, "query", dict_of(encoding))
         if self._schemas.has_read_only:
             found[READ_ONLY] = find_read_only(self.document, media.get("schema"))
         return read | {"content": {chosen: found}}
@@ -351,14 +352,15 @@ class _OperationReader:
         return kept
 
 
-def _check_style(name: str, location: str, style: Any) -> None:
-    """Refuse a style that cannot be written.
+def _check_style(name: str, location: str, given: dict[str, Any]) -> None:
+    """Refuse a style, or one of lists in a list, that cannot be written.
 
     Raises:
       SpecError: the location has no such style.
     """
     try:
-        ParamStyle(name, location, style)
+        inner = list_of(given.get(INNER_STYLES))
+        ParamStyle(name, location, given.get("style"), inner_styles=inner)
     except ValueError as error:
         raise SpecError(str(error)) from error
 
