@@ -248,9 +248,21 @@ class _OperationReader:
         Each is a dict of the schemes that are required together, by name; an empty one says that
         authentication is optional. Certificates of clients (`mutualTLS`) belong to the connection
         and are left out.
+
+        Raises:
+          SpecError: the requirements have another form; they would be sent without a credential.
         """
         given: Any = raw.get("security")
-        requirements = list_of(self.document.root.get("security") if given is None else given)
+        if given is None:
+            given = self.document.root.get("security")
+        requirements = list_of(given)
+        if given is not None and (
+            not isinstance(given, list) or not all(isinstance(one, dict) for one in requirements)
+        ):
+            raise SpecError(
+                "Its 'security' is not a list of objects. Write the names of schemes with their "
+                "scopes, such as [{'key': []}]."
+            )
         known = dict_of(dict_of(self.document.root.get("components")).get("securitySchemes"))
         found: list[dict[str, AuthScheme]] = []
         for requirement in requirements:

@@ -244,6 +244,15 @@ def test_an_unknown_scheme_is_left_out(caplog: pytest.LogCaptureFixture) -> None
     assert "requires the security scheme 'gone'" in caplog.text
 
 
+@pytest.mark.parametrize("given", [["key"], {"key": []}, "key", [{"key": []}, None]])
+@pytest.mark.parametrize("place", ["security", "security_all"])
+def test_malformed_security_is_an_error_of_its_operation(given: Any, place: str) -> None:
+    document = make_operation(components=SCHEMES, **{place: given})
+    wanted = r"GET /things of the document 'Shop' .*'security'.*\[\{'key': \[\]\}\]"
+    with pytest.raises(SpecError, match=wanted):
+        OpenApiSpecParser().parse(document)
+
+
 def test_optional_security_asks_for_nothing() -> None:
     parsed = parse_one(make_operation(components=SCHEMES, security=[{}, {"key": []}]))
     assert parsed.auth_scheme is None
