@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from .._log import get_logger
 from ..context.context import Context
 from ..durable.effect_notes import EffectNote
-from ..errors import ToolTimeoutError
 from ..events.pending import is_edited, make_rerun_hint
 from ..events.tool_origin import InDoubt, read_in_doubt
 from ..sessions.log.call_requests import find_decided_question
@@ -132,7 +131,7 @@ def note_outcome(context: Context, given: Any) -> None:
     note = journal.effect(context.function_call_id)
     if note is None:
         return
-    if isinstance(given, (UnknownOutcome, ToolTimeoutError)):
+    if isinstance(given, UnknownOutcome) or getattr(given, "cuts_call", False):
         note.outcome = "unknown"
     elif isinstance(given, CallNotRun):
         note.outcome = "not run"

@@ -82,6 +82,7 @@ from .tool_calls.tool_result import (
     CallOutcome,
     ResultTooLarge,
     check_state_writes,
+    describe_error,
     make_response_dict,
     record_result,
     refuse_repeat,
@@ -332,7 +333,7 @@ def _answer_failure(
         return {"error": str(raised)}, None
     if isinstance(raised, Exception):
         is_fed_back = _is_fed_back(run, raised)
-        return {"error": _describe_error(raised)}, None if is_fed_back else _add_error_note(
+        return {"error": describe_error(raised)}, None if is_fed_back else _add_error_note(
             run, raised
         )
     if siblings is None or not siblings.stopped:
@@ -455,7 +456,7 @@ async def _run_tool(run: _ToolCall) -> Any:
     if isinstance(error, ModelRetry):
         return ModelMistake(error=error.message)
     if isinstance(error, ToolTimeoutError) or run.ctx.services.tool_errors == "feedback":
-        return {"error": _describe_error(error)}
+        return {"error": describe_error(error)}
     raise error
 
 
@@ -544,10 +545,6 @@ def _count_mistake(run: _ToolCall, result: Any, response: dict[str, Any]) -> Non
     else:
         run.ctx.run_state.mistakes.pop(run.tool.name, None)
         record_result(run.ctx, run.call, response)
-
-
-def _describe_error(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".replace("\0", "\ufffd")
 
 
 def _is_fed_back(run: _ToolCall, error: Exception) -> bool:
