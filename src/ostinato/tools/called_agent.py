@@ -62,7 +62,7 @@ async def run_called_agent(
                 await relay.send(event)
     except (CallerError, StoreError):
         raise
-    except Exception as error:  # boundary: raised again; the run may go on without the agent
+    except Exception as error:  # boundary: raised again; the run may continue without the agent
         close = context.services.close_cut_calls
         if close is not None and inner.branch != context.branch:
             for event in close(inner, error, "", branch=inner.branch or ""):
