@@ -141,6 +141,7 @@ function FilterRow() {
 
 const OUTCOMES: { [outcome: string]: [TagKind, IconName] } = {
   done: ["done", "check"],
+  asked: ["waits", "wait"],
   failed: ["failed", "alert"],
   unknown: ["waits", "wait"],
   "not run": ["", "stop"],

@@ -124,8 +124,8 @@ def _session_of(sessions: list[Session], wanted: str, place: str) -> Session:
 
 def _as_run(args: argparse.Namespace, session: Session) -> argparse.Namespace:
     """Return the arguments of `ostinato run` that answer a call of a session."""
-    words = ["run", args.path, "--session", session.id, "--user", session.user_id, "--db", args.db]
-    found = parse_arguments(words)
+    words = ["run", args.path, f"--session={session.id}", f"--user={session.user_id}"]
+    found = parse_arguments([*words, f"--db={args.db}"])
     found.began, found.allow_code_from = args.began, args.allow_code_from
     found.policy = args.policy
     found.approve, found.reject = args.approve, args.reject

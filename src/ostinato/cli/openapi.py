@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._regular_files import read_regular_file
+from .._secret_values import redact_tree, secrets_of_headers
 from ..hosting.dotenv import load_env
 from ..tools.openapi.openapi_toolset import OpenAPIToolset
 from ..tools.openapi.rest_api_tool import RestApiTool
@@ -142,12 +143,16 @@ def _describe_tool(tool: RestApiTool) -> dict[str, Any]:
 
 async def _call_tool(tool: RestApiTool, args: argparse.Namespace) -> int:
     given = read_object(args.args, "ARGS")
-    tool.set_default_headers(dict(map(_read_header, args.header)))
+    headers = dict(map(_read_header, args.header))
+    tool.set_default_headers(headers)
     # Credentials are headers here; without them the service itself says what it wants.
     tool.configure_auth_scheme(None)
     result = await tool.call(args=given, tool_context=None)
+    has_failed = isinstance(result, dict) and "error" in result
+    if has_failed:  # the server may have repeated what it was sent
+        result = redact_tree(result, secrets_of_headers(headers, is_all=True))
     print(json.dumps(result, indent=2, ensure_ascii=False))
-    return FAILED if isinstance(result, dict) and "error" in result else 0
+    return FAILED if has_failed else 0
 
 
 def _read_header(text: str) -> tuple[str, str]:

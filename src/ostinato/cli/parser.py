@@ -37,6 +37,8 @@ from .store_options import (
 # How the command line is started in the place of an installed google-adk.
 _COMPAT = ["-m", "ostinato.compat", "-m", "ostinato"]
 _RAW = argparse.RawDescriptionHelpFormatter
+_ANSWER = "--answer="
+_MARK = "\0"  # no word of a command line holds it
 
 _EXAMPLES = """\
 examples:
@@ -169,7 +171,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     if words[:1] == ["mcp"] and words[1:2] and words[1] in ACTIONS:
         return parse_client_arguments(words[1:])
     parser = build_parser()
-    args, rest = parser.parse_known_args(argv)
+    args, rest = parser.parse_known_args(_split_answers(words))
     # argparse consumes both positionals at once and so misses a QUESTION that follows options.
     if args.command == "run" and args.question is None and len(rest) == 1:
         if not rest[0].startswith("-"):
@@ -179,6 +181,37 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return args
+
+
+def _split_answers(words: list[str]) -> list[str]:
+    """Return a command line in which `--answer=CALL VALUE` is three words, for argparse.
+
+    Of an option with two values it takes neither one behind an equals sign nor one that begins with
+    a dash, unless a mark stands before it.
+    """
+    found: list[str] = []
+    is_value = False
+    for at, word in enumerate(words):
+        if is_value:
+            found.append(_MARK + word)
+            is_value = False
+        elif word == "--":
+            return found + words[at:]
+        elif word.startswith(_ANSWER) and words[:1] in (["run"], ["approvals"]):
+            found += ["--answer", _MARK + word.removeprefix(_ANSWER)]
+            is_value = True
+        else:
+            found.append(word)
+    return found
+
+
+def _unmark(word: str) -> str:
+    return word.removeprefix(_MARK)
+
+
+def option_words(name: str, value: str) -> list[str]:
+    """Return the words of an option, as one word if its value looks like another option."""
+    return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
 # argparse gives the type of what add_subparsers returns no public name.
@@ -243,6 +276,7 @@ def _add_answers(answers: Any) -> None:
         "--answer",
         metavar=("CALL", "VALUE"),
         nargs=2,
+        type=_unmark,
         action="append",
         default=[],
         help="answer a question, or give the result of a long-running call: JSON or text",

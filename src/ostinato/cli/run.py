@@ -36,7 +36,7 @@ from .call_view import Line, said_lines, title_of
 from .cli_error import USAGE, CliError
 from .escape import exact_json, reveal
 from .json_argument import read_object
-from .parser import program_command
+from .parser import option_words, program_command
 from .printer import Printer
 from .question_view import draft_of, question_lines
 from .run_session import LEAVES, Conversation
@@ -344,13 +344,17 @@ def ways_to_answer(
       waiting: the calls of its session that wait.
       resume: the command that asks for a credential at a terminal.
     """
-    call = shlex.quote(reveal(short_id(one, waiting)))
+    call = reveal(short_id(one, waiting))
+
+    def option(name: str) -> str:
+        return f"{command} {shlex.join(option_words(name, call))}"
+
     if one.kind == "approval":
-        return [f"{command} --approve {call}", f"{command} --reject {call}"]
+        return [option("--approve"), option("--reject")]
     if one.kind == "credential":
         return [f"{resume} --resume"] if resume else []
     value = _value_to_fill_in(one) if one.kind == "input" else '\'{"status": "done"}\''
-    return [f"{command} --answer {call} {value}"]
+    return [f"{option('--answer')} {value}"]
 
 
 def _value_to_fill_in(one: Pending) -> str:
@@ -361,9 +365,9 @@ def _value_to_fill_in(one: Pending) -> str:
 
 def approvals_command(args: argparse.Namespace, session: Session, one: Pending) -> str:
     """Return the command that answers a call; it names the session if others may have that id."""
-    words = ["approvals", args.path, "--user", session.user_id]
+    words = ["approvals", args.path, *option_words("--user", session.user_id)]
     if not is_unique(one.call.id or ""):
-        words += ["--session", session.id]
+        words += option_words("--session", session.id)
     words += _policy_words(args)
     if args.db != default_db():
         words += ["--db", mask_secrets(args.db)]
@@ -377,12 +381,12 @@ def _policy_words(args: argparse.Namespace) -> list[str]:
 
 def _continue_command(run: _Run) -> str:
     """Return the command that continues this session."""
-    words = ["run", run.args.path, "--session", run.conversation.session_id]
+    words = ["run", run.args.path, *option_words("--session", run.conversation.session_id)]
     words += _policy_words(run.args)
     if run.args.db != default_db():
         words += ["--db", mask_secrets(run.args.db)]
     if run.args.user not in (None, DEFAULT_USER):
-        words += ["--user", run.args.user]
+        words += option_words("--user", run.args.user)
     if run.args.model:
         words += ["--model", run.args.model]
     return f"{program_command()} {shlex.join(words)}"

@@ -193,7 +193,7 @@ class ClosesCutCalls(Protocol):
     provides it."""
 
     def __call__(
-        self, ctx: Any, cause: Exception, path: str, agent: str = ""
+        self, ctx: Any, cause: Exception, path: str, agent: str = "", branch: str = ""
     ) -> Sequence[Event]: ...
 
 

@@ -175,7 +175,8 @@ class BudgetUsage:
         except TimeoutError:
             if not limit.expired():
                 raise
-        self._raise_exceeded(agent.name, "max_seconds", f"{self._seconds:.3g} seconds")
+        used = f"{self._seconds:.3g} seconds"
+        self._raise_exceeded(agent.name, "max_seconds", used, cuts_call=True)
 
     def count(self, usage: GenerateContentResponseUsageMetadata | None, model: str) -> None:
         """Count the usage of one response."""
@@ -237,8 +238,12 @@ class BudgetUsage:
         if budget.max_seconds is not None and self._seconds >= budget.max_seconds:
             self._raise_exceeded(agent, "max_seconds", f"{self._seconds:.3g} seconds")
 
-    def _raise_exceeded(self, agent: str, limit: str, used: str) -> NoReturn:
-        raise BudgetExceededError(
+    def _raise_exceeded(
+        self, agent: str, limit: str, used: str, *, cuts_call: bool = False
+    ) -> NoReturn:
+        error = BudgetExceededError(
             f"Agent {agent!r} must stop: the invocation has used {used}, and its budget allows "
             f"{limit}={getattr(self._budget, limit)}. Raise it in RunConfig.budget or App.budget."
         )
+        error.cuts_call = cuts_call
+        raise error

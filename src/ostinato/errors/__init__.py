@@ -81,7 +81,13 @@ class ModelRetriesExceededError(ModelBehaviorError):
 
 
 class BudgetExceededError(ModelBehaviorError):
-    """An invocation used up its budget of tokens, tool calls, time or cost."""
+    """An invocation used up its budget of tokens, tool calls, time or cost.
+
+    Attributes:
+      cuts_call: whether a model or a tool ran when the time was up, and was cancelled.
+    """
+
+    cuts_call: bool = False
 
 
 class DeveloperError(OstinatoError):
@@ -161,6 +167,8 @@ class ToolResultError(DeveloperError, TypeError):
 
 class ToolTimeoutError(DeveloperError, TimeoutError):
     """A tool ran longer than the `timeout` it was declared with."""
+
+    cuts_call = True
 
 
 class ToolAbortedError(DeveloperError):

@@ -25,7 +25,7 @@ from ..artifacts.file_artifact_service import FileArtifactService
 from ..errors import OstinatoError
 from ..events.event import Event
 from ..events.node_call import NodeCallRecord, name_path
-from ..events.pending import CONFIRMATION, Pending, pending_calls
+from ..events.pending import CONFIRMATION, CREDENTIAL, Pending, pending_calls
 from ..events.request_input import REQUEST_INPUT
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
@@ -253,12 +253,14 @@ def _message_of(step: Step, events: Sequence[Event]) -> str | list[types.Part]:
     if step.kind == "say":
         return step.text
     waiting = pending_calls(events)
+    made = {call.id: call.name or "" for event in events for call in event.get_function_calls()}
     for one in waiting:
         node_asks = bool(find_asking_call(one.call))
         names = [one.tool, one.call.name]
         if step.kind != "answer" or one.kind != "approval":  # an agent may ask in other ways, too
             names.append(one.asker)
         names += [one.payload["tool"]] if node_asks else []
+        names.append(made.get((one.call.args or {}).get("functionCallId"), one.tool))
         if step.text not in names:
             continue
         if step.kind == "answer" and one.kind != "credential":
@@ -310,9 +312,12 @@ def _describe_part(part: types.Part) -> str:
     if part.function_call is not None:
         if part.function_call.name == CONFIRMATION:
             return "asks for confirmation"
+        if part.function_call.name == CREDENTIAL:
+            return "asks for a credential"
         args = {**(part.function_call.args or {})}
         if part.function_call.name == REQUEST_INPUT:
-            args.pop("interruptId", None)  # made by the runtime, and another one in every run
+            for made in ("interruptId", "functionCallId"):  # by the runtime, anew in every run
+                args.pop(made, None)
         return f"calls {part.function_call.name}({args!r})"
     if part.function_response is not None:
         return f"{part.function_response.name} answers {part.function_response.response!r}"

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from .._log import get_logger
 from ..context.context import Context
-from ..context.invocation import InvocationContext
 from ..durable.effect_notes import EffectNote
-from ..errors import ToolTimeoutError
 from ..events.pending import is_edited, make_rerun_hint
 from ..events.tool_origin import InDoubt, read_in_doubt
 from ..sessions.log.call_requests import find_decided_question
 from .base_tool import BaseTool
 
 if TYPE_CHECKING:
+    from ..events.event_actions import EventActions
     from ..sessions.store.effect_row import Resolution
 
 
@@ -38,6 +37,15 @@ class CallNotRun(dict[str, Any]):
     refused the caller.
 
     The model reads it like any result. A workflow node fails and may be retried.
+    """
+
+    __slots__ = ()
+
+
+class CallDeclined(CallNotRun):
+    """A tool's `{"error": ...}` about a call that a person's answer to its question has ended.
+
+    The model reads it like any result. A workflow node fails and is not retried.
     """
 
     __slots__ = ()
@@ -105,24 +113,32 @@ def note_effect(
     journal.note_effect(context.function_call_id, note)
 
 
-def note_outcome(ctx: InvocationContext, call_id: str | None, given: Any) -> None:
+def asks_person(actions: EventActions) -> bool:
+    """Return whether a call asks for a confirmation or a credential."""
+    return bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
+
+
+def note_outcome(context: Context, given: Any) -> None:
     """Note for the effects ledger that a tool's body has ended.
 
     Args:
-      ctx: the run.
-      call_id: the call.
+      context: the call's context.
       given: what the tool returned, or the exception that it raised.
     """
-    journal = ctx.run_state.journal
+    journal = context.get_invocation_context().run_state.journal
     if journal is None or not journal.keeps_effects:
         return
-    note = journal.effect(call_id)
+    note = journal.effect(context.function_call_id)
     if note is None:
         return
-    if isinstance(given, (UnknownOutcome, ToolTimeoutError)):
+    if isinstance(given, UnknownOutcome) or getattr(given, "cuts_call", False):
         note.outcome = "unknown"
+    elif isinstance(given, CallNotRun):
+        note.outcome = "not run"
+    elif isinstance(given, BaseException):
+        note.outcome = "failed"
     else:
-        note.outcome = "failed" if isinstance(given, (BaseException, CallNotRun)) else "done"
+        note.outcome = "asked" if asks_person(context.actions) else "done"
 
 
 def find_policy(tool: BaseTool, context: Context) -> InDoubt:

@@ -9,7 +9,7 @@ from .._aclosing import Aclosing
 from ..context._ports import AgentLike
 from ..context.delegation import in_scope, is_last_word, make_delegated_context
 from ..context.invocation import InvocationContext
-from ..errors import AgentConfigError
+from ..errors import AgentConfigError, CallerError, StoreError
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -53,10 +53,19 @@ async def run_called_agent(
             "a Runner, or use AgentTool."
         )
     inner = make_delegated_context(context, agent, call_id, told)
-    async with Aclosing(in_scope(agent.run_async(inner), call_id)) as events:
-        async for event in events:
-            if inner.run_path and is_last_word(event, call_id):
-                info = event.node_info
-                info.message_as_output, info.output_for = True, [info.path]
-            await relay.send(event)
+    try:
+        async with Aclosing(in_scope(agent.run_async(inner), call_id)) as events:
+            async for event in events:
+                if inner.run_path and is_last_word(event, call_id):
+                    info = event.node_info
+                    info.message_as_output, info.output_for = True, [info.path]
+                await relay.send(event)
+    except (CallerError, StoreError):
+        raise
+    except Exception as error:  # boundary: raised again; the run may continue without the agent
+        close = context.services.close_cut_calls
+        if close is not None and inner.branch != context.branch:
+            for event in close(inner, error, "", branch=inner.branch or ""):
+                await relay.send(event)
+        raise
     return inner

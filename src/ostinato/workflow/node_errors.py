@@ -24,6 +24,8 @@ class NodeTimeoutError(Exception):
       timeout: its limit, in seconds.
     """
 
+    cuts_call = True  # of the agent or tool that is the node
+
     def __init__(self, *, node_name: str, timeout: float) -> None:
         super().__init__(f"Node {node_name!r} timed out after {timeout} seconds.")
         self.node_name = node_name

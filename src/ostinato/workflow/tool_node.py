@@ -27,6 +27,7 @@ from ..tools.agent_tool import AgentTool
 from ..tools.base_tool import BaseTool, find_outside_origin
 from ..tools.call_doubt import (
     UNKNOWN,
+    CallDeclined,
     CallNotRun,
     UnknownOutcome,
     note_effect,
@@ -59,8 +60,8 @@ from .stored_output import to_json
 _MAX_ARGS = 500  # characters of the arguments in a question
 _FOR_PROGRAMS = "FunctionResponse"  # a hint with this word tells programs how to answer
 _CUT = (
-    "An attempt of this call was cut off, so it is unknown whether the call took effect. It was "
-    "not run again. Check what happened before you repeat it."
+    "An attempt of this call was cut off or got no answer, so it is unknown whether the call took "
+    "effect. It was not run again. Check what happened before you repeat it."
 )
 _GIVEN_UP = "It is unknown whether the call took effect. It was not run again."
 _FAILED = "It was approved before, ran and failed."
@@ -153,7 +154,7 @@ class NodeCall:
       decided_doubts: the doubts about the call that a person has decided, oldest first.
       is_in_doubt: whether an attempt of the call was given up or its process ended, and the tool's
         policy has to decide.
-      is_cut: whether that attempt was one of this run.
+      is_cut: whether that attempt was given up, by this run or an earlier one; its process lived.
       is_answered: whether a person has decided on this doubt.
       is_rejected: whether a person rejected the call when the runtime asked.
       has_failed: whether the tool ran after an approval and failed, so that a person is asked anew.
@@ -373,7 +374,7 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
         question_id,
         decided,
         bool(doubt) and not is_answered,
-        has_begun,
+        has_begun or doubt.startswith("r"),
         is_answered,
         is_rejected,
         has_failed,
@@ -525,14 +526,16 @@ async def _run_call(run: NodeCall) -> Any:
         result = await tool.run_async(args=run.args, tool_context=context)
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {tool.name!r}")
-        note_outcome(run.ctx, run.call.id, error)
+        note_outcome(context, error)
         raise error from abort
     except Exception as error:  # boundary: raised again; the effects ledger says that it failed
-        note_outcome(run.ctx, run.call.id, error)
+        note_outcome(context, error)
         raise
-    note_outcome(run.ctx, run.call.id, result)
+    note_outcome(context, result)
     if isinstance(result, UnknownOutcome):
         raise ToolOutcomeUnknownError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
+    if isinstance(result, CallDeclined):
+        raise ToolNotRunError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
     if isinstance(result, CallNotRun):
         raise ToolUnreachableError(f"Tool {tool.name!r} of node {run.path}: {result['error']}")
     return without_nul(result) if tool.has_outside_results else result

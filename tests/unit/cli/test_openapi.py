@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,31 @@ def server() -> Iterator[RecordingServer]:
         yield running
 
 
+class _Echo(BaseHTTPRequestHandler):
+    """Answers with an error that repeats the headers of the request."""
+
+    def do_GET(self) -> None:
+        body = str(self.headers).encode()
+        self.send_response(400)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Write no log."""
+
+
+@pytest.fixture
+def echo() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
 def test_the_list_names_tools_with_method_and_path(ostinato: Ostinato, spec: str) -> None:
     done = ostinato("openapi", "list", spec)
     assert done.code == 0
@@ -77,6 +104,18 @@ def test_a_call_prints_its_result(
     assert (done.code, json.loads(done.out)) == (0, {"ok": True})
     got = server.take()
     assert got.path == "/pets/7" and got.headers["x-key"] == "k-1"
+
+
+@pytest.mark.parametrize("header", ["Authorization: hunter22", "X-Tenant: $SHOP_KEY"])
+def test_no_header_of_the_command_line_is_shown_in_an_error(
+    ostinato: Ostinato, spec: str, echo: str, header: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "hunter22")
+    options = ("--base-url", echo, "--allow-private", "--header", header)
+    done = ostinato("openapi", "call", spec, "get_pet", '{"pet_id": 7}', *options)
+    assert done.code == 1 and "Status Code: 400" in done.out
+    assert header.partition(":")[0].lower() in done.out.lower()
+    assert "hunter22" not in done.out + done.err
 
 
 def test_a_document_is_read_from_its_server(ostinato: Ostinato, server: RecordingServer) -> None:

@@ -232,3 +232,39 @@ def test_no_call_is_listed_of_a_session_that_does_not_exist(ostinato: Ostinato) 
     assert "No calls are waiting." in ostinato("approvals", "desk", "--session", "other").out
     done = ostinato("approvals", "desk", "--session", "other", "--answer", "nonsense", "1")
     assert "waits for an answer in the session 'other'" in done.err
+
+
+DASHED = """
+from ostinato import Workflow
+from ostinato.events.request_input import RequestInput
+from ostinato.workflow import START
+
+async def first(node_input: str):
+    yield RequestInput(interrupt_id="-publish", message="Publish it?")
+
+root_agent = Workflow(name="flow", edges=[(START, first)])
+"""
+
+
+@pytest.mark.parametrize("value", ["yes", "-1.5e3", "-no", "--db"])
+def test_the_command_shown_works_for_ids_that_begin_with_a_dash(
+    make_agent: MakeAgent, ostinato: Ostinato, value: str
+) -> None:
+    make_agent(DASHED)
+    ran = ostinato("run", "desk", "go", "--session=-s", "--user=--ann")
+    assert ran.code == 0, ran.err
+    for shown in (ran.out, ostinato("approvals", "desk").out):
+        (command,) = (shlex.split(line) for line in shown.splitlines() if "--answer" in line)
+        assert command[-1] == "VALUE" and "--user=--ann" in command
+    assert "--session=-s" in command
+    done = ostinato(*command[1:-1], value)
+    assert done.code == 0, done.err
+    again = ostinato(*command[1:-1], value)
+    assert again.code == 3 and "Call -publish was already answered" in again.err
+    for words in (("trace",), ("sessions", "show"), ("effects",)):
+        shown = ostinato(*words, "--", "-s")
+        assert shown.code == 0, shown.err
+
+
+def test_an_answer_behind_an_equals_sign_needs_its_value(ostinato: Ostinato) -> None:
+    assert "expected 2 arguments" in ostinato("approvals", "desk", "--answer=-publish").err

@@ -13,7 +13,10 @@ import pytest
 
 from ostinato import types
 from ostinato.agents import LlmAgent
-from ostinato.errors import RunCancelledError
+from ostinato.agents.run_config import RunConfig
+from ostinato.apps import App
+from ostinato.context.budget import Budget
+from ostinato.errors import BudgetExceededError, RunCancelledError
 from ostinato.runners import Runner
 from ostinato.sessions import SqliteSessionService
 from ostinato.sessions.store.durable_store import Fence, Place
@@ -355,6 +358,51 @@ async def test_a_tool_whose_run_was_cancelled_leaves_a_row(store: Any, end: Any,
     assert (found.tool, found.outcome, found.attempts) == (tool, "unknown", 1)
     assert (found.in_doubt, found.resolution, found.agent) == (True, "", "shop")
     assert (await store.effects(EffectFilter(in_doubt=True))).effects == [found]
+    await runner.close()
+
+
+async def test_a_tool_that_the_budget_cut_is_unknown_and_told_so(store: Any) -> None:
+    gate = Gate()
+    config = RunConfig(budget=Budget(max_seconds=0.05))
+    agent = LlmAgent(name="shop", model=ScriptedModel([call("wait"), "Ok."]), tools=[gate.wait])
+    runner = Runner(agent=agent, app_name="app", session_service=store)
+    with pytest.raises(BudgetExceededError):
+        async for _ in runner.run_async(**NAMES, new_message="Go.", run_config=config):
+            pass
+    events = (await store.get_session(app_name="app", **NAMES)).events
+    (found,) = await effects(store)
+    assert (found.outcome, found.in_doubt) == ("unknown", True)
+    (response,) = [one for event in events for one in event.get_function_responses()]
+    assert "its outcome is unknown" in response.response["error"]
+    await runner.close()
+
+
+@pytest.mark.parametrize("is_single_turn", [True, False])
+async def test_a_caller_is_told_of_a_call_that_a_limit_cut_in_an_agent_that_is_a_tool(
+    store: Any, is_single_turn: bool
+) -> None:
+    gate = Gate()
+    model = ScriptedModel([call("wait"), "Waited."])
+    options: dict[str, Any] = {"mode": "single_turn"} if is_single_turn else {}
+    inner = LlmAgent(name="inner", model=model, tools=[gate.wait], timeout=0.05, **options)
+    outer_model = ScriptedModel([call("inner", request="Go."), "Ok."])
+    tools: dict[str, Any] = (
+        {"sub_agents": [inner]} if is_single_turn else {"tools": [AgentTool(inner)]}
+    )
+    outer = LlmAgent(name="shop", model=outer_model, **tools)
+    app = App(name="app", root_agent=outer, tool_errors="feedback")
+    runner = Runner(app=app, session_service=store)
+    async for _ in runner.run_async(**NAMES, new_message="Go."):
+        pass
+    (told,) = outer_model.requests[1].function_responses
+    assert told.response is not None
+    assert "its outcome is unknown" in told.response["error"]
+    (found,) = await effects(store)
+    assert (found.tool, found.outcome, found.attempts) == ("wait", "unknown", 1)
+    events = (await store.get_session(app_name="app", **NAMES)).events
+    calls = [one.id for event in events for one in event.get_function_calls()]
+    answered = [one.id for event in events for one in event.get_function_responses()]
+    assert sorted(calls) == sorted(answered)
     await runner.close()
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp import types as mcp_types
 
 from ostinato import types
 from ostinato.agents import LlmAgent
@@ -33,6 +34,7 @@ from ostinato.plugins import BasePlugin
 from ostinato.testing import CrashReport, FunctionModel, ScenarioError, crash_everywhere
 from ostinato.testing.scenario import Scenario, Step
 from ostinato.tools import AgentTool, BaseTool, FunctionTool, ToolContext
+from tests.support.mcp.asking_shop import Shop
 
 BASKET: list[str] = []
 NUMBERS = itertools.count()
@@ -670,6 +672,15 @@ def test_what_a_tool_starts_is_noted(work: Any, what: str) -> None:
 def test_a_scenario_that_is_not_deterministic() -> None:
     with pytest.raises(ScenarioError, match=r"first|event 3 is .*'number': [0-9]+.*and was"):
         crash_everywhere(shop(draw), scenario(call("draw")), kills=False)
+
+
+def test_a_question_of_an_mcp_server_is_deterministic() -> None:
+    steps = ["Go.", {"answer": {"tool": "order", "response": {"size": 42}}}]
+    hints = mcp_types.ToolAnnotations(idempotent_hint=True)
+    agent = LlmAgent(name="shop", tools=[Shop(hints=hints).toolset()])
+    asked = scenario(call("order"), steps=steps)
+    report = crash_everywhere(agent, asked, kills=False, max_points=6)
+    assert (kinds(report), report.tools["order"].effects) == ([], 1)
 
 
 def test_a_scenario_that_fails_by_itself() -> None:

@@ -10,6 +10,7 @@ import pytest
 from ostinato.events import Event
 from ostinato.runners import Runner
 from ostinato.tools import FunctionTool, ToolContext
+from ostinato.tools.call_doubt import UnknownOutcome
 from ostinato.workflow import START, FunctionNode, Workflow
 from ostinato.workflow.node_errors import ToolInDoubtError
 from tests.unit.durable.crash import WHO, flagged
@@ -76,6 +77,25 @@ async def test_a_cancelled_call_is_made_at_most_once(store: Store, how: str) -> 
     desk.is_slow = False
     error = await talk.fails(None, invocation_id=invocation_id)
     assert isinstance(error, ToolInDoubtError) and len(desk.keys) == 1
+
+
+async def test_a_lost_answer_is_not_told_as_the_end_of_a_process(store: Store) -> None:
+    paid: list[int] = []
+
+    async def pay(amount: int) -> dict[str, Any]:
+        paid.append(amount)
+        return UnknownOutcome(error="Connection lost.")
+
+    tool = FunctionTool(pay, in_doubt="at_most_once")
+    first = gives("first", {"amount": 5})
+    talk = Talk(Workflow(name="flow", edges=[(START, first, tool, shows())]), store)
+    assert "Connection lost." in str(await talk.fails())
+    invocation_id = (await talk.stored())[0].invocation_id
+    for _ in range(2):
+        error = await talk.fails(None, invocation_id=invocation_id)
+        assert isinstance(error, ToolInDoubtError) and paid == [5]
+        assert "An attempt of this call was cut off or got no answer" in str(error)
+        assert "process" not in str(error)
 
 
 async def test_a_person_decides_about_each_cancelled_call(store: Store, how: str) -> None:

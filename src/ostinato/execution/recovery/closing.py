@@ -213,7 +213,7 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
 
 
 def close_cut_calls(
-    ctx: InvocationContext, cause: Exception, path: str, agent: str = ""
+    ctx: InvocationContext, cause: Exception, path: str, agent: str = "", branch: str = ""
 ) -> list[Event]:
     """Return the responses to the calls that a failed attempt of a node or an agent left open.
 
@@ -224,10 +224,13 @@ def close_cut_calls(
       cause: how the attempt failed.
       path: the node's path; calls of the nodes below it count, too.
       agent: the name of an agent in the context's scope, whose own calls count in place of a path.
+      branch: a branch whose calls count in place of a path, with those of the branches below it.
     """
     root_agent = ctx.agent.root_agent
 
     def is_cut(record: EventRecord) -> bool:
+        if branch:
+            return record.branch == branch or (record.branch or "").startswith(f"{branch}.")
         if agent:
             return (record.author, record.scope) == (agent, ctx.isolation_scope)
         return record.path == path or (record.path or "").startswith(f"{path}/")

@@ -33,11 +33,11 @@ from ...sessions.session import copy_state
 from ...telemetry.model_call import note_tool
 from ...telemetry.tracing import Span, note_exception, span
 from ...tools.base_tool import BaseTool
-from ...tools.call_doubt import UNKNOWN, note_outcome, settle_doubt
+from ...tools.call_doubt import UNKNOWN, asks_person, note_outcome, settle_doubt
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
 from .history.arrangement import PENDING
-from .tool_calls.call_decisions import asks_person, has_ended_early, note_decisions, reject_call
+from .tool_calls.call_decisions import has_ended_early, note_decisions, reject_call
 from .tool_calls.call_journal import load_left_response as load_left_response
 from .tool_calls.call_journal import load_outcome, restore_writes, serialize_result
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
@@ -82,6 +82,7 @@ from .tool_calls.tool_result import (
     CallOutcome,
     ResultTooLarge,
     check_state_writes,
+    describe_error,
     make_response_dict,
     record_result,
     refuse_repeat,
@@ -332,7 +333,7 @@ def _answer_failure(
         return {"error": str(raised)}, None
     if isinstance(raised, Exception):
         is_fed_back = _is_fed_back(run, raised)
-        return {"error": _describe_error(raised)}, None if is_fed_back else _add_error_note(
+        return {"error": describe_error(raised)}, None if is_fed_back else _add_error_note(
             run, raised
         )
     if siblings is None or not siblings.stopped:
@@ -445,7 +446,7 @@ async def _run_tool(run: _ToolCall) -> Any:
         return await _run_body(run)
     except Exception as raised:  # boundary: the error hooks may answer a tool's exception
         error = raised
-        note_outcome(run.ctx, run.call.id, raised)
+        note_outcome(run.context, raised)
         note_exception(raised)
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {run.tool.name!r}")
@@ -455,7 +456,7 @@ async def _run_tool(run: _ToolCall) -> Any:
     if isinstance(error, ModelRetry):
         return ModelMistake(error=error.message)
     if isinstance(error, ToolTimeoutError) or run.ctx.services.tool_errors == "feedback":
-        return {"error": _describe_error(error)}
+        return {"error": describe_error(error)}
     raise error
 
 
@@ -482,7 +483,7 @@ async def _run_body(run: _ToolCall) -> Any:
         run.ctx.run_state.started_call_ids.add(run.call.id)
     work = tool.run_async(args=run.args, tool_context=context)
     result = await (work if spending is None else spending.in_time(work, run.agent))
-    note_outcome(run.ctx, run.call.id, result)
+    note_outcome(run.context, result)
     return result
 
 
@@ -544,10 +545,6 @@ def _count_mistake(run: _ToolCall, result: Any, response: dict[str, Any]) -> Non
     else:
         run.ctx.run_state.mistakes.pop(run.tool.name, None)
         record_result(run.ctx, run.call, response)
-
-
-def _describe_error(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".replace("\0", "\ufffd")
 
 
 def _is_fed_back(run: _ToolCall, error: Exception) -> bool:

@@ -71,7 +71,8 @@ class Effect:
       begun: when the last attempt began, seconds since 1970.
       finished: when the outcome was known, seconds since 1970.
       attempts: how many times the tool's body was begun.
-      outcome: `done`, `failed` (it raised), `unknown` or `not run`.
+      outcome: `done`, `asked` (a person's answer runs the call again, with a row of its own),
+        `failed` (it raised), `unknown` or `not run`.
       in_doubt: whether a process died between the begin and the outcome of an attempt, or the run
         was cancelled then.
       resolution: how the doubt was resolved: `rerun`, `at_most_once`, `ask`, `check`, `rejected`;

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ... import _clock
 
-Outcome = Literal["done", "failed", "unknown", "not run"]
+Outcome = Literal["done", "asked", "failed", "unknown", "not run"]
 Resolution = Literal["", "rerun", "at_most_once", "ask", "check", "rejected"]
 
 _PREFIXES = ("adk-", "e-")  # of the ids of calls and of invocations

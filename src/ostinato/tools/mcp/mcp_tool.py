@@ -17,6 +17,7 @@ from ...events.tool_origin import ToolOrigin
 from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
 from ..base_tool import BaseTool
+from ..call_doubt import CallDeclined, CallNotRun
 from ..function_tool import UNCONFIRMED, make_rejection
 from ..result_limits import without_nul
 from .annotations import (
@@ -231,12 +232,12 @@ class McpTool(BaseAuthenticatedTool):
                 request_answer(question, tool_context, str(error))
                 return {"status": WAITING}
         if resumption is not None and resumption.is_refused:
-            return {"error": _DECLINED}
+            return CallDeclined(error=_DECLINED)
         sampler = self._make_sampler(tool_context)
         if resumption is not None and resumption.samples:
             fault = await self._answer_samples(resumption, sampler)
             if fault:
-                return {"error": fault}
+                return CallNotRun(error=fault)
         callback = await find_progress_callback(self._progress_callback, self.name, tool_context)
         call = ServerCall(
             self._mcp_session_manager,

@@ -22,7 +22,7 @@ from .errors import McpCallError, McpConnectionError
 from .http_client import RequestTrace
 from .sampling import Sampler
 from .session_manager import MCPSessionManager
-from .transports import UNREADABLE
+from .transports import UNREADABLE, describe_unreadable
 
 FAILED = "MCP tool execution failed: "
 _UNKNOWN = (
@@ -265,7 +265,7 @@ class ServerCall:
         if trace.fault:
             return f"{trace.fault}.", UnknownOutcome
         if error.code == kinds.PARSE_ERROR:
-            return "its answer is not valid JSON-RPC.", UnknownOutcome
+            return f"{describe_unreadable(str(error.message))}.", UnknownOutcome
         status = trace.status or 0
         is_lost = error.code == UNREADABLE or _is_of_sdk(connection, error)
         if is_lost or status in _OPEN or status >= 500:

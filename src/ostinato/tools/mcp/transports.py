@@ -35,8 +35,12 @@ _started: ContextVar[list[Any] | None] = ContextVar("ostinato_mcp_started", defa
 UNREADABLE = -32_091
 """Code of the error that a call ends with if its answer cannot be read; no server sends it."""
 
-_ID = re.compile(r'"id"\s{0,9}:\s{0,9}(\d{1,15})\b')
-_HEAD = 1_000  # characters of a broken line in which its id is looked for
+_HEAD, _TAIL = 1_000, 100  # characters of a broken line in which its id is looked for
+# Strings, maybe names of members with numbers as values, and what opens and closes.
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\s*(:)\s*(\d{1,15}\b)?)?|[\[\]{}]', re.DOTALL)
+# Servers of the TypeScript SDK write the id behind the result.
+_LAST_ID = re.compile(r'[,}]\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?}\s*\Z')
+_OF_ANSWER = frozenset(("jsonrpc", "result", "error"))
 
 
 class _WatchedReader:
@@ -143,20 +147,45 @@ def _answer_broken(message: Any) -> Any:
     """
     if not isinstance(message, ValidationError):
         return message
-    given: Any = message.errors(include_url=False, include_context=False)[0].get("input")
-    number: Any = None
-    if isinstance(given, dict):
-        fields = cast("dict[str, Any]", given)
-        number = None if "method" in fields else fields.get("id")
-    elif isinstance(given, str) and '"method"' not in given[:_HEAD]:
-        found = _ID.search(given[:_HEAD])
-        number = None if found is None else int(found[1])
+    fault = message.errors(include_url=False, include_context=False)[0]
+    given: Any = fault.get("input")
+    fields, number = cast("dict[str, Any]", given) if isinstance(given, dict) else {}, None
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        fields = _read_members(given)
+    if "method" not in fields and not _OF_ANSWER.isdisjoint(fields):
+        number = fields.get("id")
     if type(number) is not int:
         return message
     kinds = need("mcp.types", extra=EXTRA)
-    error = kinds.ErrorData(code=UNREADABLE, message="its answer is not valid JSON-RPC")
+    error = kinds.ErrorData(code=UNREADABLE, message=describe_unreadable(fault["msg"]))
     response = kinds.JSONRPCError(jsonrpc="2.0", id=number, error=error)
     return need("mcp.shared.message", extra=EXTRA).SessionMessage(message=response)
+
+
+def _read_members(line: str) -> dict[str, Any]:
+    """Return the names of a broken message's own members, with the id among them as a number."""
+    found: dict[str, Any] = {}
+    level = 0
+    for token in _TOKEN.finditer(line[:_HEAD]):
+        level += token[0] in "[{"
+        level -= token[0] in "]}"
+        if level == 1 and token[2]:
+            found[token[1]] = int(token[3]) if token[3] else None
+    last = _LAST_ID.search(line[-_TAIL:])
+    if last is not None:
+        found.setdefault("id", int(last[1]))
+    return found
+
+
+def describe_unreadable(problem: str) -> str:
+    """Return what is wrong with an answer.
+
+    Args:
+      problem: what the reader of JSON says.
+    """
+    if "recursion limit" in problem:
+        return "its answer is nested more than 200 levels deep"
+    return "its answer is not valid JSON-RPC"
 
 
 @asynccontextmanager

@@ -60,6 +60,7 @@ class ApiParameter(BaseModel):
       required: whether a call must give it.
       style, explode: how a value is written; the location's default if None.
       allow_reserved: whether reserved characters of a value are sent unchanged.
+      inner_styles: how lists in a list are written, the outermost first.
       content_type: media type that the value is written in, in place of a style.
     """
 
@@ -76,6 +77,7 @@ class ApiParameter(BaseModel):
     style: str | None = None
     explode: bool | None = None
     allow_reserved: bool = False
+    inner_styles: list[str] | None = None
     content_type: str | None = None
 
     @field_validator("param_schema", mode="before")
@@ -109,7 +111,8 @@ class ApiParameter(BaseModel):
             "description": self.description,
             "py_name": self.py_name,
         }
-        for name in ("required", "style", "explode", "allow_reserved", "content_type"):
+        names = "required style explode allow_reserved inner_styles content_type".split()
+        for name in names:
             value = getattr(self, name)
             if value not in (None, False) or (name == "explode" and value is False):
                 shown[name] = value

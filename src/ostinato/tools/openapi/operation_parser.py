@@ -10,6 +10,7 @@ from typing import Any, cast
 from .api_parameter import ApiParameter, PydocHelper, rename_python_keywords, to_snake_case
 from .media_types import body_kind, choose_media_type
 from .spec_record import Operation, Schema, dict_of, list_of, to_plain
+from .swagger import INNER_STYLES
 
 _MAX_SHAPE = 4_000  # characters of a schema that a description tells
 MAX_NAME = 60  # characters of a tool's name; some models accept 64
@@ -191,6 +192,7 @@ class OperationParser:
                     style=raw.get("style"),
                     explode=raw.get("explode"),
                     allow_reserved=bool(raw.get("allowReserved")),
+                    inner_styles=raw.get(INNER_STYLES),
                     content_type=content_type,
                 )
             )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
@@ -31,6 +33,8 @@ _DELIMITERS = {
     "cookie": ",",
 }
 
+_ESCAPE = re.compile(r"(%[0-9A-Fa-f]{2})")
+
 Pairs = list[tuple[str, str]]
 
 
@@ -43,7 +47,9 @@ class ParamStyle:
       style: the style; the location's default if None.
       explode: whether items and properties stand apart; the style's default if None.
       allow_reserved: whether reserved characters of values stay unencoded, as far as the value
-        cannot become another parameter by them. Names are always encoded.
+        cannot become another parameter by them, and escapes such as `%20` unchanged. Names are
+        always encoded.
+      inner_styles: of lists in its list, the outermost first; others are written as JSON.
 
     Raises:
       ValueError: there is no such location, or it has no such style.
@@ -56,6 +62,7 @@ class ParamStyle:
         style: str | None = None,
         explode: bool | None = None,
         allow_reserved: bool = False,
+        inner_styles: Sequence[str] = (),
     ) -> None:
         self._name = name
         self._location = location
@@ -69,10 +76,18 @@ class ParamStyle:
                 f"The {location} parameter {name!r} has the style {style!r}, but must have one of "
                 f"{', '.join(_ALLOWED_STYLES[location])}."
             )
+        for inner in inner_styles:
+            if inner not in ("form", *_DELIMITED):
+                raise ValueError(
+                    f"The {location} parameter {name!r} has lists in a list with the style "
+                    f"{inner!r}, but must have one of {', '.join(('form', *_DELIMITED))}."
+                )
+        self._inner_styles = inner_styles
         joined = self._style in ("form", "cookie", "deepObject")
         self._explode = joined if explode is None else explode
         # Headers and cookies of the style `cookie` are written unencoded.
         self._is_plain = location == "header" or self._style == "cookie"
+        self._allow_reserved = allow_reserved
         self._safe = _RESERVED[location] if allow_reserved else ""
         if self._style == "matrix":
             self._safe = self._safe.replace(";", "")
@@ -159,17 +174,30 @@ class ParamStyle:
         return [] if value is None else [(place, self._encode(to_text(value)))]
 
     def _encode(self, text: str) -> str:
-        return text if self._is_plain else quote(text, safe=self._safe)
+        return text if self._is_plain else self._quote(text, self._safe)
+
+    def _quote(self, text: str, safe: str) -> str:
+        """Return a value encoded; with `allow_reserved`, what is encoded in it stays (RFC 6570)."""
+        if not self._allow_reserved:
+            return quote(text, safe=safe)
+        pieces = _ESCAPE.split(text)  # each second one is an escape
+        return "".join(one if at % 2 else quote(one, safe=safe) for at, one in enumerate(pieces))
 
     def _encode_name(self, text: str) -> str:
         return text if self._is_plain else quote(text, safe="")
 
-    def _encode_item(self, value: Any) -> str:
+    def _encode_item(self, value: Any, level: int = 0) -> str:
         """Return an item of a list or an object; where they are joined, no comma stays in it."""
+        if isinstance(value, list) and level < len(self._inner_styles):
+            delimiter = _DELIMITERS[self._inner_styles[level]]
+            items = [self._encode_item(one, level + 1) for one in cast("list[Any]", value)]
+            return (unquote(delimiter) if self._is_plain else delimiter).join(items)
         text = to_text(value)
         if self._is_plain:
             return text
-        return quote(text, safe=self._safe if self._explode else self._safe.replace(",", ""))
+        return self._quote(
+            text, self._safe if self._explode and not level else self._safe.replace(",", "")
+        )
 
 
 def _check_cookie(parameter: str, name: str, text: str) -> None:

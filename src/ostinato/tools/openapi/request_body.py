@@ -11,7 +11,8 @@ from ..._clock import new_id
 from .media_types import BodyKind, body_kind, encode_text
 from .name_guard import NameGuard, decode_names
 from .param_styles import Pairs, ParamStyle, to_text
-from .spec_record import dict_of
+from .spec_record import dict_of, list_of
+from .swagger import INNER_STYLES
 
 _ARTIFACT = "artifact:"
 _TEXT, _JSON, _BYTES = "text/plain; charset=utf-8", "application/json", "application/octet-stream"
@@ -91,6 +92,7 @@ class BodyWriter:
                 encoding.get("style"),
                 encoding.get("explode"),
                 bool(encoding.get("allowReserved")),
+                list_of(encoding.get(INNER_STYLES)),
             )
             found = style.write_pairs(one)
             guard.check(name, decode_names(found))

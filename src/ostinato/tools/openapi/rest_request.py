@@ -23,6 +23,7 @@ from .request_body import BodyWriter, LoadFile
 from .spec_record import dict_of, list_of
 
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}")
+_DOT = re.compile("%2[eE]")
 _MISSING = object()
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LONGEST_URL = 65_536  # characters that the HTTP library takes
@@ -168,7 +169,12 @@ class RequestBuilder:
             check_shape(parameter, value)
         try:
             style = ParamStyle(
-                name, location, parameter.style, parameter.explode, parameter.allow_reserved
+                name,
+                location,
+                parameter.style,
+                parameter.explode,
+                parameter.allow_reserved,
+                parameter.inner_styles or (),
             )
         except (KeyError, ValueError) as error:
             raise AgentConfigError(f"The parameter {name!r} cannot be sent: {error}") from error
@@ -200,7 +206,7 @@ class RequestBuilder:
             text = self._paths.get(found[1], "")
             if not text:
                 raise ArgumentError(f"The path parameter {found[1]!r} is missing or empty.")
-            if {".", ".."} & {*text.split("/")}:
+            if {".", ".."} & {*_DOT.sub(".", text).split("/")}:
                 # It would name another path than the operation's.
                 raise ArgumentError(f"The path parameter {found[1]!r} cannot be {text!r}.")
             return text

@@ -11,7 +11,10 @@ from .spec_document import SpecDocument, SpecError
 
 _TYPES = frozenset("array boolean integer null number object string".split())
 # What a model has no use for.
-_DROPPED = frozenset(("xml", "externalDocs", "discriminator", "nullable", "$schema", "$id"))
+_DROPPED = frozenset(
+    "xml externalDocs discriminator nullable collectionFormat "
+    "$schema $id $dynamicRef $dynamicAnchor".split()
+)
 _SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
 _SCHEMA_LISTS = ("oneOf", "anyOf", "prefixItems")
 _SCHEMAS = (
@@ -113,6 +116,8 @@ class SchemaReader:
 
     def _read_fields(self, schema: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        if "$dynamicRef" in schema:  # what it means is not read here
+            self.has_read_only = True
         for name, value in schema.items():
             if name == "type":
                 kind = _read_type(value)

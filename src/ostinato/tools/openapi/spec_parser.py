@@ -21,6 +21,7 @@ from .read_only import READ_ONLY, find_read_only
 from .schema_reader import SchemaReader, TooLargeInline
 from .spec_document import LoadReference, SpecDocument, SpecError
 from .spec_record import Operation, dict_of, list_of
+from .swagger import INNER_STYLES
 
 _log = get_logger(__name__)
 
@@ -247,9 +248,21 @@ class _OperationReader:
         Each is a dict of the schemes that are required together, by name; an empty one says that
         authentication is optional. Certificates of clients (`mutualTLS`) belong to the connection
         and are left out.
+
+        Raises:
+          SpecError: the requirements have another form; they would be sent without a credential.
         """
         given: Any = raw.get("security")
-        requirements = list_of(self.document.root.get("security") if given is None else given)
+        if given is None:
+            given = self.document.root.get("security")
+        requirements = list_of(given)
+        if given is not None and (
+            not isinstance(given, list) or not all(isinstance(one, dict) for one in requirements)
+        ):
+            raise SpecError(
+                "Its 'security' is not a list of objects. Write the names of schemes with their "
+                "scopes, such as [{'key': []}]."
+            )
         known = dict_of(dict_of(self.document.root.get("components")).get("securitySchemes"))
         found: list[dict[str, AuthScheme]] = []
         for requirement in requirements:
@@ -298,7 +311,7 @@ class _OperationReader:
             read["content"] = {kind: {"schema": schema}}
         else:
             if parameter["in"] != "querystring":
-                _check_style(parameter["name"], parameter["in"], parameter.get("style"))
+                _check_style(parameter["name"], parameter["in"], parameter)
             if "schema" in parameter:
                 read["schema"] = self._schemas.read_open(parameter["schema"])
         read.pop("examples", None)
@@ -316,7 +329,7 @@ class _OperationReader:
             found["encoding"] = media["encoding"]
             if body_kind(chosen) == "form":
                 for name, encoding in dict_of(media["encoding"]).items():
-                    _check_style(name, "query", dict_of(encoding).get("style"))
+                    _check_style(name, "query", dict_of(encoding))
         if self._schemas.has_read_only:
             found[READ_ONLY] = find_read_only(self.document, media.get("schema"))
         return read | {"content": {chosen: found}}
@@ -351,14 +364,15 @@ class _OperationReader:
         return kept
 
 
-def _check_style(name: str, location: str, style: Any) -> None:
-    """Refuse a style that cannot be written.
+def _check_style(name: str, location: str, given: dict[str, Any]) -> None:
+    """Refuse a style, or one of lists in a list, that cannot be written.
 
     Raises:
       SpecError: the location has no such style.
     """
     try:
-        ParamStyle(name, location, style)
+        inner = list_of(given.get(INNER_STYLES))
+        ParamStyle(name, location, given.get("style"), inner_styles=inner)
     except ValueError as error:
         raise SpecError(str(error)) from error
 

@@ -20,6 +20,9 @@ _COLLECTIONS: dict[str, dict[str, Any]] = {
     "pipes": {"style": "pipeDelimited", "explode": False},
     "multi": {"style": "form", "explode": True},
 }
+INNER_STYLES = "x-inner-styles"
+"""Field of a parameter or an encoding: the styles of lists in its list, the outermost first."""
+_INNER = {name: one.get("style", "form") for name, one in _COLLECTIONS.items() if name != "multi"}
 _FLOWS = {
     "implicit": "implicit",
     "password": "password",
@@ -177,6 +180,7 @@ class _Conversion:
             # Commas are what paths and headers have anyway.
             is_comma = "style" not in style or style["style"] == "form"
             kept |= {} if is_comma and parameter.get("in") != "query" else style
+            kept |= _read_inner_collections(parameter)
         return kept
 
     def _convert_response(self, response: dict[str, Any], produces: list[Any]) -> dict[str, Any]:
@@ -212,6 +216,7 @@ def _convert_form(fields: list[dict[str, Any]], consumes: list[Any]) -> dict[str
             properties[name]["description"] = one["description"]
         if one.get("type") == "array":
             encoding[name] = {"style": "form"} | _read_collection(one)
+            encoding[name] |= _read_inner_collections(one)
     required = [str(one["name"]) for one in fields if one.get("required") and "name" in one]
     schema = {"type": "object", "properties": properties, "required": required}
     media = {"schema": schema} | ({"encoding": encoding} if encoding else {})
@@ -222,6 +227,17 @@ def _read_collection(parameter: dict[str, Any]) -> dict[str, Any]:
     """Return the style of a list; an unknown format is a style, which the reader refuses."""
     format_name = str(parameter.get("collectionFormat", "csv"))
     return _COLLECTIONS.get(format_name, {"style": format_name, "explode": False})
+
+
+def _read_inner_collections(parameter: dict[str, Any]) -> dict[str, Any]:
+    """Return the styles of the lists in a parameter's list, if there are some."""
+    styles: list[str] = []
+    items = dict_of(parameter.get("items"))
+    while items.get("type") == "array":
+        format_name = str(items.get("collectionFormat", "csv"))
+        styles.append(_INNER.get(format_name, format_name))
+        items = dict_of(items.get("items"))
+    return {INNER_STYLES: styles} if styles else {}
 
 
 def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:

@@ -210,6 +210,30 @@ async def read_answer(tmp_path: Path, *lines: Any) -> str:
     return str(response.response)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_answer_that_is_nested_too_deeply_is_named(tmp_path: Path, is_first: bool):
+    """Servers of the TypeScript SDK write the id behind the result."""
+    deep = f'"result": {{"content": [{text("x" * 2_000)}], "structuredContent": {{"a": {DEEP}}}}}'
+    named = '"jsonrpc": "2.0", "id": ID'
+    line = "{" + ", ".join((named, deep) if is_first else (deep, named)) + "}"
+    answer = await read_answer(tmp_path, line)
+    assert "its answer is nested more than 200 levels deep" in answer
+    assert "may have taken effect" in answer
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'INFO "id": ID handled',
+        '{"level": "info", "id": ID}',
+        '{"jsonrpc": "2.0", "result": {"id": ID, "text": "a\\x"}}',
+        '{"jsonrpc": "2.0", "method": "note", "params": {"id": ID, "text": "a\\x"}}',
+    ],
+)
+async def test_line_that_only_mentions_the_id_of_a_call_is_no_answer(tmp_path: Path, line: str):
+    assert "fine" in await read_answer(tmp_path, line, FINE)
+
+
 async def test_half_of_a_character_is_replaced(tmp_path: Path):
     answer = await read_answer(tmp_path, content(text("a\\ud83db\\\\ud83d\\ud83d\\ude00")))
     assert "a\ufffdb\\\\ud83d\U0001f600" in answer

@@ -40,6 +40,14 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     ),
     "HTML": (write_head(200, "content-type: text/html"), "answered with 'text/html'"),
     "no type": (write_head(200), "answered with ''"),
+    "JSON of 300 levels": (
+        write_head(200, JSON, length=600) + b"[" * 300 + b"]" * 300,
+        "nested more than 200 levels deep",
+    ),
+    "event of 300 levels": (
+        write_head(200, EVENTS, length=None) + b"data: " + b"[" * 300 + b"]" * 300 + b"\n\n",
+        "nested more than 200 levels deep",
+    ),
     "empty object": (write_json({}), "not valid JSON-RPC"),
     "list": (write_json([]), "not valid JSON-RPC"),
     "nothing": (write_head(200, JSON), "not valid JSON-RPC"),

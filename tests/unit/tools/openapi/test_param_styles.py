@@ -181,6 +181,20 @@ def test_reserved_characters_in_a_path_do_not_end_it() -> None:
     assert style.write_text("projects/a:b?c#d") == "projects/a:b%3Fc%23d"
 
 
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [("a%20b", "a%20b"), ("50%", "50%25"), ("%2", "%252"), ("%GG%c3%A4", "%25GG%c3%A4")],
+)
+def test_escapes_of_a_value_stay_where_reserved_characters_do(value: str, wanted: str) -> None:
+    """RFC 6570 §3.2.3: triplets pass, any other percent sign is encoded."""
+    for explode in (True, False):
+        style = ParamStyle("u", "query", explode=explode, allow_reserved=True)
+        assert style.write_pairs(value) == [("u", wanted)]
+        assert style.write_pairs([value]) == [("u", wanted)]
+    assert ParamStyle("u", "path", allow_reserved=True).write_text(value) == wanted
+    assert ParamStyle("u", "query").write_pairs("a%20b") == [("u", "a%2520b")]
+
+
 def test_deep_objects_nest() -> None:
     value = {"a": {"b": [1, {"c": True}]}, "none": None}
     pairs = ParamStyle("f", "query", "deepObject").write_pairs(value)

@@ -29,6 +29,34 @@ USER = {
         "either": {"oneOf": [TEXT, {"type": "object", "properties": {"role": LOCKED}}]},
     },
 }
+CASES = {
+    "type": "object",
+    "additionalProperties": True,
+    "properties": {
+        "kind": TEXT,
+        "grade": LOCKED,
+        "bag": {"type": "object", "unevaluatedProperties": {"properties": {"hidden": LOCKED}}},
+    },
+    "dependentSchemas": {"kind": {"properties": {"owner": LOCKED}}},
+    "if": {"properties": {"kind": {"const": "admin"}, "grade": {"const": "a"}, "seal": LOCKED}},
+    "then": {"properties": {"role": LOCKED, "either": TEXT}, "$ref": f"{NAMED}Deep"},
+    "else": {"properties": {"rank": LOCKED, "either": LOCKED, "grade": {"minLength": 1}}},
+}
+DEEP = {"properties": {"inner": {"then": {"properties": {"role": LOCKED}}}}}
+TREE = {
+    "$dynamicAnchor": "node",
+    "type": "object",
+    "properties": {
+        "children": {"type": "array", "items": {"$dynamicRef": "#node"}},
+        "next": {"$dynamicRef": f"{NAMED}Tree"},
+    },
+}
+OWNED_TREE = {
+    "$dynamicAnchor": "node",
+    "$ref": f"{NAMED}Tree",
+    "additionalProperties": True,
+    "properties": {"owner": LOCKED, "other": {"$dynamicRef": "#gone"}},
+}
 MIXED = {
     "allOf": [
         {"type": "object", "properties": {"role": LOCKED, "both": LOCKED}},
@@ -48,11 +76,21 @@ DOCUMENT = make_document(
         "/form": {"post": operation("form", "application/x-www-form-urlencoded", USER)},
         "/parts": {"post": operation("parts", "multipart/form-data", USER)},
         "/mixed": {"post": operation("mixed", "application/json", MIXED)},
+        "/cases": {"post": operation("cases", "application/json", CASES)},
+        "/tree": {"post": operation("tree", "application/json", {"$ref": f"{NAMED}OwnedTree"})},
         "/all": {
             "post": operation("all", "application/json", {"type": "array", "items": USER}),
         },
     },
-    components={"schemas": {"User": USER, "Stamp": LOCKED}},
+    components={
+        "schemas": {
+            "User": USER,
+            "Stamp": LOCKED,
+            "Deep": DEEP,
+            "Tree": TREE,
+            "OwnedTree": OWNED_TREE,
+        }
+    },
 )
 
 
@@ -92,6 +130,16 @@ def server() -> Iterator[RecordingServer]:
         ("form", {"boss": '{"role": "admin"}'}, "boss.role"),
         ("parts", {"additional_properties": {"role": "admin"}}, "role"),
         ("all", {"array": [{"role": "admin"}]}, "0.role"),
+        ("cases", {"body": {"owner": "x"}}, "owner"),
+        ("cases", {"body": {"seal": "x"}}, "seal"),
+        ("cases", {"body": {"role": "x"}}, "role"),
+        ("cases", {"body": {"rank": "x"}}, "rank"),
+        ("cases", {"body": {"grade": "x"}}, "grade"),
+        ("cases", {"body": {"inner": {"role": "x"}}}, "inner.role"),
+        ("cases", {"body": {"bag": {"more": {"hidden": "x"}}}}, "bag.more.hidden"),
+        ("tree", {"additional_properties": {"owner": "x"}}, "owner"),
+        ("tree", {"children": [{"children": [{"owner": "x"}]}]}, "children.0.children.0.owner"),
+        ("tree", {"next": {"children": [{"owner": "x"}]}}, "next.children.0.owner"),
     ],
 )
 async def test_a_read_only_property_is_refused(
@@ -109,6 +157,8 @@ async def test_a_read_only_property_is_refused(
         ("user", {"either": "role", "boss": {"name": "b", "more": {"role": "c"}}}),
         ("form", {"name": '{"role": "admin"}'}),
         ("mixed", {"both": "b"}),
+        ("cases", {"body": {"kind": "a", "either": "b"}}),
+        ("tree", {"children": [{"children": []}], "other": {"name": "a"}}),
     ],
 )
 async def test_other_properties_are_sent(

@@ -197,6 +197,7 @@ async def test_a_path_parameter_of_several_segments_stays_in_its_place(
     server: RecordingServer,
 ) -> None:
     assert (await call(server, "named", name="a/b:c")).path == "/named/a/b:c"
+    assert "cannot be" in (await call(server, "named", name="a/%2e%2E/b"))["error"]
     answer = await call(server, "named", name="a/../b")
     assert "The path parameter 'name' cannot be" in answer["error"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
 from ostinato.tools.openapi.param_styles import ParamStyle
+from ostinato.tools.openapi.rest_request import RequestBuilder
 from ostinato.tools.openapi.spec_document import SpecError
 from ostinato.tools.openapi.spec_parser import OpenApiSpecParser
 from tests.unit.tools.openapi.documents import (
@@ -243,6 +244,15 @@ def test_an_unknown_scheme_is_left_out(caplog: pytest.LogCaptureFixture) -> None
     assert "requires the security scheme 'gone'" in caplog.text
 
 
+@pytest.mark.parametrize("given", [["key"], {"key": []}, "key", [{"key": []}, None]])
+@pytest.mark.parametrize("place", ["security", "security_all"])
+def test_malformed_security_is_an_error_of_its_operation(given: Any, place: str) -> None:
+    document = make_operation(components=SCHEMES, **{place: given})
+    wanted = r"GET /things of the document 'Shop' .*'security'.*\[\{'key': \[\]\}\]"
+    with pytest.raises(SpecError, match=wanted):
+        OpenApiSpecParser().parse(document)
+
+
 def test_optional_security_asks_for_nothing() -> None:
     parsed = parse_one(make_operation(components=SCHEMES, security=[{}, {"key": []}]))
     assert parsed.auth_scheme is None
@@ -379,6 +389,41 @@ def test_collection_of_tabs_is_written_with_tabs() -> None:
     body = parse_one(make_swagger("formData", "tsv")).operation.raw["requestBody"]
     (media,) = body["content"].values()
     assert media["encoding"]["a"] == {"style": "tabDelimited", "explode": False}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "query"),
+    [
+        ("csv", "pipes", "a=1%7C2,3"),
+        ("multi", "pipes", "a=1%7C2&a=3"),
+        ("pipes", "csv", "a=1,2%7C3"),
+        ("ssv", "tsv", "a=1%092%203"),
+        ("multi", None, "a=1,2&a=3"),
+    ],
+)
+@pytest.mark.parametrize("place", ["query", "formData"])
+async def test_lists_in_lists_have_delimiters_of_their_own(
+    place: str, outer: str, inner: str | None, query: str
+) -> None:
+    document = make_swagger(place, outer)
+    collection = {"collectionFormat": inner} if inner else {}
+    ((parameter,),) = [one["get"]["parameters"] for one in document["paths"].values()]
+    parameter["items"] = {"type": "array", "items": {"type": "integer"}, **collection}
+    parsed = parse_one(document)
+    body, no_file = parsed.operation.raw.get("requestBody"), None
+    builder = RequestBuilder(parsed.endpoint, body, parsed.parameters, cast("Any", no_file))
+    request = await builder.build({"a": [[1, 2], [3]]})
+    written = request.body.decode().replace("+", "%20") if place == "formData" else request.url
+    assert written.rpartition("?")[2] == query
+
+
+@pytest.mark.parametrize("place", ["query", "formData", "path"])
+def test_unknown_collection_in_a_list_is_an_error_of_its_operation(place: str) -> None:
+    document = make_swagger(place, "csv")
+    ((parameter,),) = [one["get"]["parameters"] for one in document["paths"].values()]
+    parameter["items"] = {"type": "array", "items": {}, "collectionFormat": "multi"}
+    with pytest.raises(SpecError, match=r"GET /things of the document 'Shop' .*'a'.*'multi'"):
+        OpenApiSpecParser().parse(document)
 
 
 @pytest.mark.parametrize(

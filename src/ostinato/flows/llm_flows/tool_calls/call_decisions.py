@@ -8,11 +8,10 @@ from .... import types
 from ....context.context import Context
 from ....context.invocation import InvocationContext
 from ....events.event import Event
-from ....events.event_actions import EventActions
 from ....events.pending import is_runtime_hint
 from ....sessions.log.call_requests import find_decided_question
 from ....tools.base_tool import BaseTool
-from ....tools.call_doubt import UNKNOWN, is_rerun_rejected
+from ....tools.call_doubt import UNKNOWN, asks_person, is_rerun_rejected
 from ....tools.function_tool import FunctionTool, make_rejection
 from ....tools.model_mistake import ModelMistake
 from ....tools.policy.notes import POLICY, read_question_note, record_decision
@@ -89,8 +88,3 @@ def has_ended_early(tool: BaseTool, context: Context, is_refused: bool, result: 
     call_id = context.function_call_id or ""
     record = context.get_invocation_context().log.find_call(call_id)
     return record is not None and call_id in record.long_running
-
-
-def asks_person(actions: EventActions) -> bool:
-    """Return whether a call asks for a confirmation or a credential."""
-    return bool(actions.requested_auth_configs or actions.requested_tool_confirmations)

@@ -31,6 +31,7 @@ class RemovedTool(BaseTool):
     """
 
     in_doubt = "at_most_once"  # nothing can run the call again
+    asks_first = True  # nothing begins, so that the effects ledger has no row
 
     def __init__(
         self, name: str, origin: ToolOrigin | None = None, found: ToolOrigin | None = None

@@ -18,6 +18,7 @@ from ....tools.model_mistake import ModelMistake
 from ....tools.result_limits import MAX_LEVELS, has_nul, is_too_deep, replace_nul
 
 _NOT_FINITE = (b"NaN", b"Infinity")
+_CUT = "The call was cut off; its outcome is unknown. Check what happened before you call it again."
 
 
 class ResultTooLarge(Exception):
@@ -104,6 +105,14 @@ def make_response_dict(
             )
         data = replace_nul(data)
     return from_json(data)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return what the model reads of a tool's exception."""
+    text = f"{type(error).__name__}: {error}".replace("\0", "\ufffd")
+    # A server's tool may have been cut off before or after its request was sent, and says so.
+    is_told = "may have taken effect" in text
+    return f"{text} {_CUT}" if getattr(error, "cuts_call", False) and not is_told else text
 
 
 def _type_name(value: object) -> str:
