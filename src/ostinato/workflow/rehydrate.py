@@ -159,6 +159,11 @@ class PastRun:
         """Answers by call id."""
         return {r.call_id: r.answer for r in self.requests.values() if r.answered and not r.task}
 
+    def note_calls(self, record: EventRecord) -> None:
+        """Note that an agent which has spoken goes on, because a late result came: it calls."""
+        if self.said and record.calls:
+            self.finished, self.closed = None, False
+
     @property
     def has_new_answer(self) -> bool:
         """Whether an answer came after the last record."""
@@ -231,6 +236,7 @@ class Past:
         for each in _list_ancestors(path):
             self._count_run(each)
         self._count_run(path)
+        run.note_calls(record)
         if "output" in fields or info.get("messageAsOutput"):
             said = "output" not in fields or bool(record.kinds & TASK_END)
             self._take_output(index, run, fields, path, said)

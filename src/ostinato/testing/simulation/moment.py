@@ -71,7 +71,8 @@ class Host(Moment):
         return items[min(int(self.amount * len(items)), len(items) - 1)]
 
     def prune(self, part: float = 1.0) -> int:
-        """Delete the session's oldest events, as a job for retention does; return how many.
+        """Delete the session's oldest invocations, as a job for retention does; return how many
+        events.
 
         Args:
           part: how many of those before the first one that unfinished work needs, from 0 to 1.

@@ -329,7 +329,8 @@ class SimulatedStore(InMemorySessionService):
         return [] if stored is None else [*stored.inbox]
 
     def prune(self, place: Place, part: float) -> int:
-        """Delete the oldest events of a session without any delay; return how many.
+        """Delete the oldest events of a session, of whole invocations, without any delay; return
+        how many.
 
         Args:
           place: the session.
@@ -341,7 +342,12 @@ class SimulatedStore(InMemorySessionService):
         needed |= {one.invocation_id for one in stored.log.unanswered.values()}
         needed |= {lease.invocation_id} if lease is not None else set()
         kept = [at for at, record in enumerate(records) if record.invocation_id in needed]
-        count = int(part * min([len(records), *kept]))
+        most = int(part * min([len(records), *kept]))
+        last = {record.invocation_id: at for at, record in enumerate(records)}
+        count = end = 0
+        for at, record in enumerate(records[:most]):
+            end = max(end, last[record.invocation_id])
+            count = at + 1 if end == at else count
         self.history.prune(place, count) if count else None
         stored.log = EventLog(records[count:])
         return count
