@@ -160,7 +160,7 @@ class PastRun:
         return {r.call_id: r.answer for r in self.requests.values() if r.answered and not r.task}
 
     def note_calls(self, record: EventRecord) -> None:
-        """Note that an agent which has spoken goes on, because a late result came: it calls."""
+        """Note that an agent which has spoken continues with calls, because a late result came."""
         if self.said and record.calls:
             self.finished, self.closed = None, False
 
