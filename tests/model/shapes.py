@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from ostinato import App, types
+from ostinato import App, Context, types
 from ostinato.agents import LlmAgent, ParallelAgent, SequentialAgent
 from ostinato.apps import ResumabilityConfig
 from ostinato.events.request_input import RequestInput
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_response import LlmResponse
 from ostinato.tools import FunctionTool, ToolContext
-from ostinato.workflow import START, JoinNode, Workflow
+from ostinato.workflow import START, FunctionNode, JoinNode, RetryConfig, Workflow, node
 
 Step = tuple[str, dict[str, Any]]
 
@@ -161,6 +161,39 @@ def callers_in_parallel() -> ParallelAgent:
     return ParallelAgent(name="root", sub_agents=[*_callers(), third])
 
 
+def an_agent_that_calls_agents_in_a_graph() -> Workflow:
+    below: dict[str, Any] = {"tools": [payment()], "sub_agents": [single(), task()]}
+    boss = agent("boss", [SINGLE, TASK, PAY], mode="single_turn", **below)
+    return Workflow(name="root", edges=[(START, boss, note)])
+
+
+def nodes_run_by_code() -> Workflow:
+    one: Any = single("one")
+    pays: Any = payment()
+
+    async def run_both(ctx: Context, node_input: Any) -> Any:
+        await ctx.run_node(one, "x")
+        return await ctx.run_node(pays, {"amount": 4})
+
+    code = FunctionNode(func=run_both, name="code", rerun_on_resume=True)
+    return Workflow(name="root", edges=[(START, code, note)])
+
+
+def a_graph_that_is_retried() -> Workflow:
+    retry = RetryConfig(max_attempts=2, initial_delay=0.1)
+    inner = Workflow(name="inner", edges=[(START, single("one"), note), (START, ask)])
+    line = (START, node(inner, retry_config=retry, timeout=30.0), note)
+    return Workflow(name="root", edges=[line])
+
+
+def a_graph_in_a_sequence_beside_an_agent() -> ParallelAgent:
+    inner: Any = Workflow(name="inner", edges=[(START, task(), note)])
+    caller = agent("caller", [SINGLE], sub_agents=[single()])
+    steps = SequentialAgent(name="steps", sub_agents=[inner, caller])
+    payer = agent("payer", [PAY], tools=[payment()])
+    return ParallelAgent(name="root", sub_agents=[steps, payer])
+
+
 SHAPES = (
     a_task,
     a_single_turn_beside_a_payment,
@@ -175,6 +208,10 @@ SHAPES = (
     a_task_that_calls_agents,
     callers_in_sequence,
     callers_in_parallel,
+    an_agent_that_calls_agents_in_a_graph,
+    nodes_run_by_code,
+    a_graph_that_is_retried,
+    a_graph_in_a_sequence_beside_an_agent,
 )
 
 

@@ -82,12 +82,14 @@ def _find_left_calls(ctx: InvocationContext) -> list[OpenCall]:
 def _find_ended_agent(
     ctx: InvocationContext, root_agent: BaseAgent, record: EventRecord
 ) -> BaseAgent | None:
-    """Return the agent of a left call. An agent of a graph counts if its task is finished; the
-    graph resumes the others."""
+    """Return the agent of a left call. An agent of a graph counts if its task is finished or the
+    call that ran it is answered; the graph resumes the others."""
     graph = find_graph(root_agent, record)
     if graph is None:
         return root_agent.find_agent(record.author)
-    if ctx.log.scopes.get(record.scope or "") is None:
+    log, scope = ctx.log, record.scope or ""
+    is_answered = log.is_over(scope) and log.find_call(scope) is not None
+    if log.scopes.get(scope) is None and not is_answered:
         return None
     return next((one for one in agents_below(graph) if one.name == record.author), None)
 

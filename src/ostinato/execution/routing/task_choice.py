@@ -207,13 +207,15 @@ def waits_for_user(log: EventLog, root_agent: BaseAgent, record: EventRecord, ca
     mode = _find_mode(root_agent, record, call_id)
     if mode == "task":
         is_open = record.scope is not None or log.scopes.get(call_id, record) is None
-        return is_open or _handles_messages(root_agent, record.author)
+        return is_open or _handles_messages(root_agent, record)
     return mode == "single_turn" and has_open_request(log, call_id)
 
 
-def _handles_messages(root_agent: BaseAgent, name: str) -> bool:
-    """Return whether an agent handles the message after its own words."""
-    agent = root_agent.find_agent(name)
+def _handles_messages(root_agent: BaseAgent, record: EventRecord) -> bool:
+    """Return whether the agent of a record handles the message after its own words."""
+    if find_graph(root_agent, record) is not None:
+        return False
+    agent = root_agent.find_agent(record.author)
     return agent is root_agent or (agent is not None and is_transferable_across_agent_tree(agent))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from ...events.event import Event
 from ...events.pending import CONFIRMATION, pending_calls
 from ...events.visible_events import visible_events
-from ...sessions.log.event_log import FINISH_TASK
+from ...sessions.log.event_log import FINISH_TASK, is_task_of_graph
 from ...sessions.log.resume import RERUN
 from ...sessions.store.durable_store import Place
 from ...workflow.tool_node import find_asking_call
@@ -136,7 +136,7 @@ class SettledSession:
         return {*left.values()} | {
             event.invocation_id
             for event in self._events
-            if event.long_running_tool_ids or (event.isolation_scope in tasks and _has_asked(event))
+            if event.long_running_tool_ids or (_is_of_task(event, tasks) and _has_asked(event))
         }
 
     def _check_approvals(self) -> None:
@@ -216,6 +216,11 @@ class SettledSession:
                     f"state: {key} is {session.state.get(key)!r} in the store, and the events say "
                     f"{expected[key]!r}"
                 )
+
+
+def _is_of_task(event: Event, tasks: Container[str | None]) -> bool:
+    scope, path = event.isolation_scope, event.node_info.path
+    return scope is not None and (scope in tasks or is_task_of_graph(scope, path))
 
 
 def _approved_calls(events: Sequence[Event]) -> set[str]:
