@@ -42,14 +42,39 @@ def find_answer(ctx: Context, base: str) -> tuple[ToolConfirmation | None, str, 
             )
         asked += 1
         answered_id, question_id = question_id, f"{base}:{asked}"
+    if question_id in _list_asked(ctx.node_run):
+        answer = None  # asked anew, even if a failure around the node withdrew the question
     return answer, answered_id, question_id
+
+
+def find_open_doubt(run: NodeRun | None, call_id: str) -> str:
+    """Return the doubt about a call that a person was asked about and has not decided, or ''.
+
+    A question that a failure withdrew counts, too.
+    """
+    prefix = f"{call_id}:"
+    asked = [one[len(prefix) :] for one in _list_asked(run) if one.startswith(prefix)]
+    found = [one.partition(":")[0] for one in asked]
+    return next((one for one in reversed(found) if one != "0" and _is_number(one)), "")
+
+
+def _list_asked(run: NodeRun | None) -> list[str]:
+    """Return the questions of a node that have no answer."""
+    past = None if run is None else run.past
+    return (
+        [] if past is None else [one.call_id for one in past.requests.values() if not one.answered]
+    )
+
+
+def _is_number(text: str) -> bool:
+    return DOUBT_NUMBER.fullmatch(text) is not None
 
 
 def list_decided_doubts(inputs: Mapping[str, Any], call_id: str) -> list[str]:
     """Return the doubts about a call that a person has decided, oldest first."""
     prefix = f"{call_id}:"
     found = [key[len(prefix) :].partition(":")[0] for key in inputs if key.startswith(prefix)]
-    return [one for one in found if one != "0" and DOUBT_NUMBER.fullmatch(one)]
+    return [one for one in found if one != "0" and _is_number(one)]
 
 
 def failed_since_answer(run: NodeRun | None) -> bool:

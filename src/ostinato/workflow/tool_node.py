@@ -43,6 +43,7 @@ from .node_answers import (
     check_origin,
     failed_since_answer,
     find_answer,
+    find_open_doubt,
     list_decided_doubts,
     was_shown,
 )
@@ -404,13 +405,14 @@ def _find_doubt(ctx: Context, call_id: str) -> str:
     past = None if run is None else run.past
     # A run that ended early has no journal any more; its log says that the doubt was not resolved.
     told = f"r{past.doubts}" if past is not None and past.doubts else ""
-    if journal is not None:
-        return told
-    given_up = ctx.get_invocation_context().run_state.doubtful_calls.get(call_id)
-    if given_up is not None:
-        return str(given_up)
+    if journal is None:
+        given_up = ctx.get_invocation_context().run_state.doubtful_calls.get(call_id)
+        if given_up is not None:
+            return str(given_up)
     decided = list_decided_doubts(ctx.resume_inputs, call_id)
-    return told if told and told not in decided else (decided or [""])[-1]
+    if told and told not in decided:
+        return told
+    return find_open_doubt(run, call_id) or (decided or [""])[-1]
 
 
 async def _check_policy(call: NodeCall) -> None:
