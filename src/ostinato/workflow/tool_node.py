@@ -346,7 +346,7 @@ def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:
     base = f"{call_id}:{doubt if asks or is_answered else (decided or [0])[-1]}"
     answer, answered_id, question_id = find_answer(ctx, base)
     has_failed = answer is not None and answer.confirmed and failed_since_answer(ctx.node_run)
-    if has_failed:
+    if has_failed or answer is None:
         answer, is_answered = None, False
     is_rejected = answer is not None and not answer.confirmed
     question = invocation.log.find_call(answered_id) if answer is not None else None
@@ -398,9 +398,8 @@ def _find_doubt(ctx: Context, call_id: str) -> str:
     """Return what tells a call's doubt from its earlier ones; '' if the call is not in doubt."""
     journal = ctx.get_invocation_context().run_state.journal
     row = None if journal is None else journal.earlier_row(call_id)
-    if row is not None:
-        attempts = count_attempts(row)
-        return str(attempts) if attempts else ""
+    if row is not None and (attempts := count_attempts(row)):
+        return str(attempts)
     run: NodeRun | None = ctx.node_run
     past = None if run is None else run.past
     # A run that ended early has no journal any more; its log says that the doubt was not resolved.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from ostinato.events.request_input import RequestInput
 from ostinato.tools import FunctionTool, ToolContext
-from ostinato.workflow import START, RetryConfig, Workflow, node
+from ostinato.workflow import START, NodeTimeoutError, RetryConfig, Workflow, node
 from tests.support.loop_time import time_passes
 from tests.unit.flows.kit import Store, Talk, answer_to
 from tests.unit.flows.kit import store as store
@@ -129,3 +130,62 @@ async def test_a_resume_without_an_answer_runs_no_call_in_doubt(store: Store) ->
     for _ in range(2):
         await talk.say(None, invocation_id=talk.seen[0].invocation_id)
     assert runs == ["begun"] and asked_last(talk).id == asked.id
+
+
+async def resume(talk: Talk) -> None:
+    """Resume the invocation without an answer, while a minute passes if it waits."""
+    run = asyncio.create_task(talk.say(None, invocation_id=talk.seen[0].invocation_id))
+    await time_passes(run.done)
+    with suppress(NodeTimeoutError):
+        await run
+
+
+async def test_an_approval_stays_used_up_though_a_failure_withdraws_the_next_question(
+    store: Store,
+) -> None:
+    till = Till(1, require_confirmation=True)
+    waits = [True]
+
+    async def wait(node_input: Any) -> None:
+        if waits:
+            waits.clear()
+            await asyncio.Event().wait()
+
+    edges: list[Any] = [*till.graph.edges[:1], (START, till.ask, wait)]
+    inner = node(Workflow(name="inner", edges=edges), timeout=60.0)
+    talk = Talk(Workflow(name="flow", edges=[(START, inner)]), store)
+    await talk.say()
+    asked = [one for event in talk.seen for one in event.get_function_calls()]
+    (other,) = [one for one in asked if (one.args or {}).get("message") == "Is it right?"]
+    await talk.fails(answer_to(asked_last(talk), {"result": True}))
+    await resume(talk)
+    again = asked_last(talk)
+    run = asyncio.create_task(talk.fails(answer_to(other, {"result": "yes"})))
+    await time_passes(run.done)
+    assert isinstance(await run, NodeTimeoutError)
+    for _ in range(2):
+        await resume(talk)
+    assert till.runs == 1 and asked_last(talk).id == again.id
+    await talk.say(answer_to(asked_last(talk), {"result": True}))
+    assert till.runs == 2
+
+
+async def test_a_second_run_that_failed_leaves_the_first_one_in_doubt(store: Store) -> None:
+    runs: list[str] = []
+
+    async def pay() -> None:
+        runs.append("begun")
+        if len(runs) == 1:
+            await asyncio.Event().wait()
+        raise ValueError("The bank failed.")
+
+    tool = node(FunctionTool(pay, in_doubt="ask"), timeout=60.0)
+    talk = Talk(Workflow(name="flow", edges=[(START, begin, tool)]), store)
+    first = asyncio.create_task(talk.say())
+    await time_passes(first.done)
+    await first
+    asked = asked_last(talk)
+    assert isinstance(await talk.fails(answer_to(asked, {"result": True})), ValueError)
+    for _ in range(2):
+        await resume(talk)
+    assert len(runs) == 2 and asked_last(talk).id != asked.id
