@@ -82,6 +82,7 @@ TABLE: dict[str, tuple[list[Event], str]] = {
     "one that was answered": ([asks("1", waiting=("1",)), user("1")], "calls"),
     "its first result": ([asks("1", waiting=("1",)), gives("1")], "model"),
     "a request to the user, no response yet": ([asks("1"), asks("r", waiting=("r",))], "calls"),
+    "what a node says that the call's tool has run": ([asks("1"), says("node")], "calls"),
     "the response event": ([asks("1"), gives("1")], "model"),
     "a response that is the answer": ([asks("1"), gives("1", skip_summarization=True)], "ended"),
     "a confirmation that waits": (

@@ -262,6 +262,8 @@ class Resume:
                     continue  # late results of an agent that had handed over to this one
                 if ahead.find_answer(index) is not None:
                     continue  # said before the user answered a call of this agent
+                if ahead.runs_tools():
+                    continue  # said by a node that a tool of this agent has run
                 return self._ended_point(agent, branch, to)  # another agent spoke after it
             to = index + 1
             if record.kinds & END_OF_AGENT:
@@ -482,6 +484,11 @@ class _Run:
             if answer.at > index and answer.calls & self._calls:
                 return answer.at
         return None
+
+    def runs_tools(self) -> bool:
+        """Return whether the tools of the newest record have not responded."""
+        last = self._last
+        return last is not None and any(call not in last.long_running for call, _ in last.calls)
 
     def ends_run(self, record: EventRecord) -> bool:
         """Return whether a record ends a run, whatever follows."""
