@@ -303,10 +303,17 @@ class _Call:
     has_check: bool
     is_builtin: bool
     begins: int = 0
-    has_key: bool = False
+    keys: list[bool] = field(default_factory=list[bool])  # by attempt: whether it read its key
+    ends: list[bool] = field(default_factory=list[bool])  # by attempt: whether its body ended
     ended: bool = False
     ended_before_repeat: bool = False
     overlaps: bool = False
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a body read its key, and so did each one that ended."""
+        ended = zip(self.keys, self.ends, strict=True)
+        return any(self.keys) and all(key or not end for key, end in ended)
 
 
 def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
@@ -321,14 +328,16 @@ def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
             call = calls.setdefault(name, new)
             call.ended_before_repeat = call.ended_before_repeat or call.ended
             call.begins += 1
+            call.keys.append(False)
+            call.ends.append(False)
             running.add((pid, name))
             beside = [calls[other] for process, other in running if process == pid]
             for one in beside if len(beside) > 1 else ():
                 one.overlaps = True
         elif name in calls and mark["kind"] == "key":
-            calls[name].has_key = True
+            calls[name].keys[-1] = True
         elif name in calls and mark["kind"] == "end":
-            calls[name].ended = True
+            calls[name].ended = calls[name].ends[-1] = True
             running.discard((pid, name))
     return calls
 
