@@ -23,9 +23,11 @@ export function Composer() {
   const open = () => s.questions.value.filter((one) => !left.includes(act.keyOf(one)));
   const respond = async (one: Approval) => {
     setChoosing(false);
-    const told = await answer(one, { action: "respond", text });
-    setWrong(told ?? "");
-    if (!told && box.words.value === text) box.write("");
+    if (box.words.value === text) box.words.value = "";
+    const sent = box.dispatch([{ text }]);
+    const { outcome, wrong } = await answer(one, { action: "respond", text });
+    box.settle(sent, outcome);
+    setWrong(wrong);
   };
   const submit = async () => {
     if (busy.current || (!text.trim() && !files.length)) return;

@@ -24,7 +24,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
   const over = done || outcome !== undefined;
   const form = useRef<HTMLFormElement>(null);
   const give = async (decision: { text: string } | { value: Json }) => {
-    const told = await answer(
+    const { wrong: told } = await answer(
       approval,
       "text" in decision
         ? { action: "respond", text: decision.text }
