@@ -1,4 +1,4 @@
-// The words of the message box until the server has taken them.
+// A question to a person, and the words of the message box until the server has taken them.
 
 import { createElement, render } from "preact";
 import { act } from "preact/test-utils";
@@ -10,6 +10,7 @@ vi.stubGlobal("matchMedia", () => ({ matches: false }));
 vi.stubGlobal("fetch", () => Promise.reject(new TypeError("no server")));
 const s = await import("../src/state");
 const box = await import("../src/box");
+const { Question } = await import("../src/parts/Question");
 const { Composer } = await import("../src/parts/Composer");
 
 const WORDS = "my careful words";
@@ -73,4 +74,11 @@ test("words whose request broke leave the box once the log shows them as the ans
   expect(box.words.value).toBe(WORDS);
   s.events.value = [answered(WORDS)];
   expect(box.words.value).toBe("");
+});
+
+test("hidden characters of a question can be seen, and its lines stay lines", async () => {
+  const root = document.createElement("div");
+  const approval = { ...question, message: "Pay \u202eten?\n\u200bNow?" };
+  await act(() => render(createElement(Question, { approval }), root));
+  expect(root.querySelector(".question")!.textContent).toBe("Pay \\u202eten?\n\\u200bNow?");
 });

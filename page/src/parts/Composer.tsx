@@ -7,6 +7,7 @@ import * as box from "../box";
 import { oneLine } from "../format";
 import * as s from "../state";
 import type { Approval, Part } from "../types";
+import { Exact } from "./Exact";
 import { Icon } from "./Icon";
 
 export function Composer() {
@@ -94,7 +95,7 @@ export function Composer() {
           <p class="buttons">
             {open().map((one) => (
               <button type="button" key={act.keyOf(one)} onClick={() => void respond(one)}>
-                <bdi>{oneLine(one.message || one.asker || one.tool, 80)}</bdi>
+                <Exact text={oneLine(one.message || one.asker || one.tool, 80)} />
               </button>
             ))}
           </p>
@@ -103,7 +104,7 @@ export function Composer() {
       {!choosing && open().length > 0 && (
         <p class="quiet answers">
           Your words answer:{" "}
-          <bdi>{open().length > 1 ? "one of the open questions" : oneLine(open()[0]!.message, 80)}</bdi>{" "}
+          <Exact text={open().length > 1 ? "one of the open questions" : oneLine(open()[0]!.message, 80)} />{" "}
           <button
             type="button"
             class="link"
