@@ -82,3 +82,10 @@ test("hidden characters of a question can be seen, and its lines stay lines", as
   await act(() => render(createElement(Question, { approval }), root));
   expect(root.querySelector(".question")!.textContent).toBe("Pay \\u202eten?\n\\u200bNow?");
 });
+
+test("a long argument that a question is about shows its beginning and its end", async () => {
+  const root = document.createElement("div");
+  const approval = { ...question, payload: { note: `harmless ${"x".repeat(991)}danger` } };
+  await act(() => render(createElement(Question, { approval }), root));
+  expect(root.textContent).toMatch(/harmless x+… 508 characters hidden …x+danger"/);
+});
