@@ -3,6 +3,7 @@
 import { batch } from "@preact/signals";
 import { GONE, keyOf, NOT_FOUND, open, openedTurn, refreshApprovals, release, REQUEST_INPUT, settle, tried } from "./actions";
 import { api, ApiError } from "./api";
+import type { Outcome } from "./box";
 import { fill } from "./drafts";
 import { clock, oneLine } from "./format";
 import { revealed } from "./hidden";
@@ -14,21 +15,29 @@ import type { Approval, JsonObject } from "./types";
 export const outcomeOf = (one: Approval): string | undefined =>
   s.outcomes.value[keyOf(one)] ?? (s.gone.value && one.sessionId === s.session.value?.id ? GONE : undefined);
 
+/** What became of an answer, and what is wrong with it where the person can mend it. */
+interface Answered {
+  outcome: Outcome;
+  wrong: string;
+}
+
 /**
  * Answer a call that waits: approve, edit, reject, give its result, or respond in words.
  *
- * From the first click on its buttons are disabled until the server has answered. Return what is
- * wrong with the answer, where the person can mend it.
+ * From the first click on its buttons are disabled until the server has answered.
  */
-export async function answer(one: Approval, decision: JsonObject): Promise<string | undefined> {
+export async function answer(one: Approval, decision: JsonObject): Promise<Answered> {
   const [app, key] = [s.app.value, keyOf(one)];
-  if (s.answering.value.has(key)) return undefined;
+  if (s.answering.value.has(key)) return { outcome: "refused", wrong: "" };
   s.answering.value = new Set([...s.answering.value, key]);
   try {
     await api.answer(app, one, decision);
   } catch (error) {
     release([key]);
-    return refused(one, error);
+    // A conflict may be with this same answer, sent before over a connection that broke.
+    const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 409;
+    const wrong = (await refused(one, error)) ?? "";
+    return { outcome: isRefused ? "refused" : "unknown", wrong };
   }
   batch(() => {
     fill(key, undefined);
@@ -42,7 +51,7 @@ export async function answer(one: Approval, decision: JsonObject): Promise<strin
   s.running.value = true;
   await settle({ app, user: one.userId, session: one.sessionId }, turn);
   void refreshApprovals();
-  return undefined;
+  return { outcome: "taken", wrong: "" };
 }
 
 /** Whether the loaded events hold a question without an answer. */

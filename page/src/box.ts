@@ -19,6 +19,9 @@ export interface Outgoing {
   back: boolean;
 }
 
+/** What became of a message: `unknown` if the server may have taken it. */
+export type Outcome = "taken" | "refused" | "unknown";
+
 interface Draft {
   text: string;
   sent: Outgoing[];
@@ -35,7 +38,7 @@ const nameOf = (session: string | undefined): string =>
 
 const contentOf = (parts: Part[] | undefined): string =>
   (parts ?? [])
-    .map(({ text, inlineData: file }) => text ?? `${file?.mimeType} ${file?.displayName} ${file?.data.length}`)
+    .map(({ text, functionResponse: answer, inlineData: file }) => text ?? answer?.response?.["result"] ?? `${file?.mimeType} ${file?.displayName} ${file?.data.length}`)
     .join("\n");
 
 const keep = (at: string, { text, sent }: Draft): void =>
@@ -62,7 +65,7 @@ export function dispatch(parts: Part[]): Outgoing {
 }
 
 /** Note what became of a message. Unless the server took it, its words and files come back. */
-export function settle(one: Outgoing, outcome: "taken" | "refused" | "unknown", added: File[] = []): void {
+export function settle(one: Outgoing, outcome: Outcome, added: File[] = []): void {
   const at = waiting.get(one.key) ?? name;
   waiting.delete(one.key);
   const draft = at === name ? { text: words.value, sent } : (loadDraft<Draft>(at) ?? { text: "", sent: [] });

@@ -2,12 +2,14 @@
 
 import { useState } from "preact/hooks";
 import { words } from "../diff";
+import { count } from "../format";
 import { revealed } from "../hidden";
 import { countChanges } from "../jsondiff";
 import type { Change } from "../jsondiff";
 import type { Json } from "../types";
 
-const LONG = 300; // characters of a text that is folded
+const LONG = 700; // characters of a text whose middle is folded
+const SHOWN = 250; // of them that are shown at its beginning, and at its end
 const MOST = 200; // entries that are shown at once
 const WORDS = 20_000; // characters of texts that are compared word by word
 
@@ -153,9 +155,11 @@ function Value({ value }: { value: Json | undefined }) {
   if (text.length <= LONG || open) return <span class={`value ${kind}`}>{text}</span>;
   return (
     <span class={`value ${kind}`}>
-      {text.slice(0, LONG)}…{" "}
+      {text.slice(0, SHOWN)}
+      <span class="gap">… {count(text.length - 2 * SHOWN)} characters hidden …</span>
+      {text.slice(-SHOWN)}{" "}
       <button class="link" onClick={() => setOpen(true)}>
-        all {text.length.toLocaleString("en")} characters
+        all {count(text.length)} characters
       </button>
     </span>
   );

@@ -7,6 +7,7 @@ import * as box from "../box";
 import { oneLine } from "../format";
 import * as s from "../state";
 import type { Approval, Part } from "../types";
+import { Exact } from "./Exact";
 import { Icon } from "./Icon";
 
 export function Composer() {
@@ -23,9 +24,11 @@ export function Composer() {
   const open = () => s.questions.value.filter((one) => !left.includes(act.keyOf(one)));
   const respond = async (one: Approval) => {
     setChoosing(false);
-    const told = await answer(one, { action: "respond", text });
-    setWrong(told ?? "");
-    if (!told && box.words.value === text) box.write("");
+    if (box.words.value === text) box.words.value = "";
+    const sent = box.dispatch([{ text }]);
+    const { outcome, wrong } = await answer(one, { action: "respond", text });
+    box.settle(sent, outcome);
+    setWrong(wrong);
   };
   const submit = async () => {
     if (busy.current || (!text.trim() && !files.length)) return;
@@ -92,7 +95,7 @@ export function Composer() {
           <p class="buttons">
             {open().map((one) => (
               <button type="button" key={act.keyOf(one)} onClick={() => void respond(one)}>
-                <bdi>{oneLine(one.message || one.asker || one.tool, 80)}</bdi>
+                <Exact text={oneLine(one.message || one.asker || one.tool, 80)} />
               </button>
             ))}
           </p>
@@ -101,7 +104,7 @@ export function Composer() {
       {!choosing && open().length > 0 && (
         <p class="quiet answers">
           Your words answer:{" "}
-          <bdi>{open().length > 1 ? "one of the open questions" : oneLine(open()[0]!.message, 80)}</bdi>{" "}
+          <Exact text={open().length > 1 ? "one of the open questions" : oneLine(open()[0]!.message, 80)} />{" "}
           <button
             type="button"
             class="link"

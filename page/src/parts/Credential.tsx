@@ -25,12 +25,12 @@ export function Credential({ approval, done }: { approval: Approval; done?: bool
       const credential = credentialOf(request, (field) => String(fields.get(field) ?? ""));
       form.reset();
       setWrong("");
-      void answer(approval, { action: "credential", credential }).then((told) => setWrong(told ?? ""));
+      void answer(approval, { action: "credential", credential }).then(({ wrong }) => setWrong(wrong));
     } catch (error) {
       setWrong((error as Error).message);
     }
   };
-  const refuse = () => void answer(approval, { action: "reject" }).then((told) => setWrong(told ?? ""));
+  const refuse = () => void answer(approval, { action: "reject" }).then(({ wrong }) => setWrong(wrong));
   return (
     <div
       class={`decision ${over ? "done" : ""}`}

@@ -27,11 +27,11 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
   const values = Object.entries(approval.args).map(([key, value]) => [key, textOf(value)] as const);
   const rounded = rounds(approval.args);
   const long = values.filter(([, text]) => text.length > LONG);
-  const decide = (decision: JsonObject): Promise<string | undefined> => {
+  const decide = async (decision: JsonObject): Promise<string> => {
     setWrong("");
-    return answer(approval, decision);
+    return (await answer(approval, decision)).wrong;
   };
-  const settle = (decision: JsonObject) => void decide(decision).then((told) => setWrong(told ?? ""));
+  const settle = (decision: JsonObject) => void decide(decision).then(setWrong);
   const begin = (doing: "edit" | "reject") => {
     setFresh(true);
     fill(key, { doing });

@@ -17,7 +17,7 @@ interface Props {
   busy: boolean;
   /** Whether a click has just opened it; it then takes the focus. */
   isFresh: boolean;
-  decide: (decision: JsonObject) => Promise<string | undefined>;
+  decide: (decision: JsonObject) => Promise<string>;
 }
 
 /** The arguments as a form by the tool's schema; as JSON if there is none, or letters hide in them. */

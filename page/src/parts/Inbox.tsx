@@ -115,7 +115,7 @@ function Result({ one }: { one: Approval }) {
     }
     const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
     const given = (isObject ? result : { result }) as JsonObject;
-    void answer(one, { action: "result", result: given }).then((told) => setWrong(told ?? ""));
+    void answer(one, { action: "result", result: given }).then(({ wrong }) => setWrong(wrong));
   };
   return (
     <form class="decision" onSubmit={submit}>

@@ -1,5 +1,6 @@
 // A question to a person: its words, and a form made from the schema of its answer.
 
+import { Fragment } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import * as act from "../actions";
 import { answer, outcomeOf } from "../answers";
@@ -24,7 +25,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
   const over = done || outcome !== undefined;
   const form = useRef<HTMLFormElement>(null);
   const give = async (decision: { text: string } | { value: Json }) => {
-    const told = await answer(
+    const { wrong: told } = await answer(
       approval,
       "text" in decision
         ? { action: "respond", text: decision.text }
@@ -57,7 +58,12 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
         {over ? "asked" : "asks"}
       </p>
       <p class="text question">
-        <bdi>{approval.message || "What is the answer?"}</bdi>
+        {(approval.message || "What is the answer?").split("\n").map((line, index) => (
+          <Fragment key={index}>
+            {index > 0 && "\n"}
+            <Exact text={line} />
+          </Fragment>
+        ))}
       </p>
       {approval.payload !== undefined && approval.payload !== null && (
         <Changes
