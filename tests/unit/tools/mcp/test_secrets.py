@@ -120,3 +120,33 @@ async def test_no_log_shows_what_a_server_repeats(
         await toolset.close()
     assert "raw" in told or "127.0.0.1" in told
     assert "s3cr3t" not in told + caplog.text and "xxxx" not in told + caplog.text
+
+
+LISTED: dict[str, Any] = {
+    "reference": {"inputSchema": {"type": "object", "properties": {"x": {"$ref": f"#/{LONG}"}}}},
+    "long reference": {
+        "inputSchema": {"type": "object", "properties": {"x": {"$ref": "#/" + "y" * 190 + LONG}}}
+    },
+    "type": {"inputSchema": {"type": LONG}},
+    "schema": {"inputSchema": {"type": "object", "required": LONG}},
+    "name": {"name": LONG, "inputSchema": {"type": "string"}},
+    "same name": {"name": LONG, "inputSchema": {"type": "object"}},
+    "hint": {"name": LONG, "inputSchema": {"type": "object"}, "annotations": {"title": [LONG]}},
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+async def test_a_tool_that_is_left_out_is_named_without_secrets(
+    kind: str, caplog: pytest.LogCaptureFixture
+):
+    async with serve_raw_http() as server:
+        server.tools = [{"name": "bad", **LISTED[kind]}] * 2
+        toolset = McpToolset(
+            connection_params=StreamableHTTPConnectionParams(url=server.url, timeout=2.0),
+            header_provider=lambda _: {**HEADERS, "X-Key": LONG},
+        )
+        await toolset.get_tools(make_context())
+        await toolset.close()
+    warnings = [one.getMessage() for one in caplog.records if one.name.startswith("ostinato")]
+    assert "is left out" in str(warnings)
+    assert "s3cr3t" not in str(warnings) and "xxxx" not in str(warnings)
