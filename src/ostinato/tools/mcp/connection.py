@@ -73,10 +73,11 @@ class Request:
       seconds: how long it may take without an answer or progress, or None.
     """
 
-    __slots__ = ("_context", "_has_timed_out", "_scope", "_seconds", "_work", "future")
+    __slots__ = ("_context", "_has_timed_out", "_scope", "_seconds", "_work", "future", "headers")
 
     def __init__(self, work: Work, trace: RequestTrace, seconds: float | None) -> None:
         self._work = work
+        self.headers = trace.headers
         self._seconds = seconds
         self._scope: Any = None
         self._has_timed_out = False
@@ -301,6 +302,13 @@ class McpConnection:
             found += secrets_of_headers(sent, is_all=True)
         return found
 
+    def _redact_for_all(self, text: str) -> str:
+        """Return what a server said, without the secrets of any request under way."""
+        secrets = self.list_secrets()
+        for request in self._requests:
+            secrets += secrets_of_headers(request.headers, is_all=True)
+        return redact_values(_INPUT.sub("", text), secrets)
+
     def _finish_use(self) -> None:
         self._in_flight -= 1
         self._used_at = self._loop.time()
@@ -425,7 +433,7 @@ class McpConnection:
                 on_end=self._note_end,
                 on_lost=self._break,
                 on_long_line=self._note_long_line,
-                pages=ListPages(self.label, self._find_version),
+                pages=ListPages(self.label, self._find_version, self._redact_for_all),
             )
         return sdk.Client(
             target,

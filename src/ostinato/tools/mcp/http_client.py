@@ -19,10 +19,13 @@ from ..._bounded_body import read_body
 from ..._log import get_logger
 from ..._optional import need
 from .broken_characters import repair, repair_lines
+from .sdk_logs import REDACT
 
 _log = get_logger(__name__)
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
+_KINDS = ("application/json", "text/event-stream")
+_LONGEST_KIND = 100  # characters of a media type in a message
 _SERVER_ERROR = -32000  # of JSON-RPC: "reserved for implementation-defined server-errors"
 _ABOUT_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 _BUILT = "ostinato"  # extension of a request that holds its _Built
@@ -159,7 +162,7 @@ class HttpClient:
             self._report_loss(reason)
         elif response.next_request is None and request.url != built.url:
             self._moved[built.place] = request.url
-        kind = response.headers.get("content-type", "").lower()
+        kind = _clean_kind(response).lower()
         if kind.startswith("application/json") and response.next_request is None:
             try:
                 response = await _read_bounded(response)
@@ -216,6 +219,18 @@ class HttpClient:
             self._on_lost(reason)
 
 
+def _clean_kind(response: Any) -> str:
+    """Return a response's media type; what is no type of the protocol, without secrets and cut.
+
+    The SDK shows it in lower case, in which a secret would not be recognised.
+    """
+    kind: str = response.headers.get("content-type", "")
+    redact = REDACT.get()
+    if redact is not None and not kind.lower().startswith(_KINDS):
+        kind = response.headers["content-type"] = redact(kind)[:_LONGEST_KIND]
+    return kind
+
+
 def _find_header_fault(headers: Mapping[str, str]) -> str:
     """Return why headers cannot be sent; empty if they can."""
     for name, value in headers.items():
@@ -232,8 +247,8 @@ def _find_fault(response: Any, kind: str) -> str:
         return "" if has_error else f"the server answered with HTTP {status}"
     if status == 202 or 300 <= status < 400:
         return f"the server answered with HTTP {status} and no result"
-    if not kind.startswith(("application/json", "text/event-stream")):
-        return f"the server answered with {kind[:100]!r}, which holds no result"
+    if not kind.startswith(_KINDS):
+        return f"the server answered with {kind!r}, which holds no result"
     return ""
 
 

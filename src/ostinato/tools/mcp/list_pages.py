@@ -16,6 +16,7 @@ from .connection_params import EXTRA
 
 _log = get_logger(__name__)
 
+_LONGEST_SHOWN = 300  # characters of the server's text in a log
 _OLDEST_KNOWN = "2025-11-25"  # what the SDK assumes before the protocol is negotiated
 
 
@@ -43,11 +44,15 @@ class ListPages:
     Args:
       label: the server's name for the log.
       version: returns the negotiated version of the protocol, or None before that.
+      redact: returns what the server said without the secrets that it was sent.
     """
 
-    def __init__(self, label: str, version: Callable[[], str | None]) -> None:
+    def __init__(
+        self, label: str, version: Callable[[], str | None], redact: Callable[[str], str]
+    ) -> None:
         self._label = label
         self._version = version
+        self._redact = redact
 
     def clean(self, message: Any) -> None:
         """Leave invalid items out of a message if it is a page of a list; each is logged."""
@@ -69,11 +74,11 @@ class ListPages:
             if fault:
                 name = _name_item(item) or f"number {number}"
                 _log.warning(
-                    "MCP server %s: its %s %.200s is left out: %s.",
+                    "MCP server %s: its %s %s is left out: %s.",
                     self._label,
                     kind.item,
-                    name,
-                    fault,
+                    self._redact(name)[:_LONGEST_SHOWN],
+                    self._redact(fault)[:_LONGEST_SHOWN],
                 )
             else:
                 kept.append(item)

@@ -178,12 +178,14 @@ class McpToolset(BaseToolset):
           McpConnectionError: the server cannot be reached.
           McpCallError: the server answers with an error, or its list has no end.
         """
-        raw = await self._list_items("tools", readonly_context, self._max_age)
+        raw, redact = await self._use_connection(
+            self._load_tools, "list its tools", readonly_context
+        )
         identity = self._callers.identify(readonly_context)
         made = self._made.get(identity)
         if made is None or made[0] is not raw:
             prefix = self.tool_name_prefix or ""
-            tools = await list_tools(raw, self._make_tool, self.label, prefix)
+            tools = await list_tools(raw, self._make_tool, self.label, prefix, redact)
             made = self._made[identity] = (raw, tools)
             self._check_settings(tools)
             while len(self._made) > MAX_CONNECTIONS:
@@ -338,14 +340,21 @@ class McpToolset(BaseToolset):
             sampling=self._sampling,
         )
 
-    async def _list_items(
-        self, kind: ListKind, context: ReadonlyContext | None, max_age: float | None = None
-    ) -> Sequence[Any]:
+    async def _load_tools(
+        self, connection: McpConnection, trace: RequestTrace
+    ) -> tuple[Sequence[Any], Callable[[str], str]]:
+        """Return the list of tools, and what takes the secrets of its request out of a text."""
+        raw = await connection.lists.load(
+            "tools",
+            lambda work: connection.run(work, trace, self._manager.call_seconds),
+            self._max_age,
+        )
+        return raw, lambda text: connection.redact(text, trace.headers)
+
+    async def _list_items(self, kind: ListKind, context: ReadonlyContext | None) -> Sequence[Any]:
         async def load(connection: McpConnection, trace: RequestTrace) -> Sequence[Any]:
             return await connection.lists.load(
-                kind,
-                lambda work: connection.run(work, trace, self._manager.call_seconds),
-                max_age,
+                kind, lambda work: connection.run(work, trace, self._manager.call_seconds)
             )
 
         return await self._use_connection(load, f"list its {kind}", context)

@@ -25,6 +25,7 @@ from .session_manager import MCPSessionManager
 from .transports import UNREADABLE, describe_unreadable
 
 FAILED = "MCP tool execution failed: "
+_LONGEST_TOLD = 4_000  # characters of what a server says
 _UNKNOWN = (
     "The request was sent, so the call may have taken effect; it was not repeated. Check what "
     "happened before you call again."
@@ -171,7 +172,7 @@ class ServerCall:
                 kind = getattr(result, "result_type", None) or _COMPLETE
                 if kind != _COMPLETE:
                     raise need("mcp", extra=EXTRA).MCPError(
-                        UNREADABLE, f"its answer is of the kind {kind[:50]!r}, which is not known"
+                        UNREADABLE, f"its answer is of the kind {kind!r}, which is not known"
                     )
                 return result
             with_elicitation = self._manager.answers_questions
@@ -236,7 +237,7 @@ class ServerCall:
             if addresses:
                 return addresses
             if resumption is not None and resumption.state is not None and _has_forgotten(error):
-                reason = str(error.message)[:200]
+                reason = connection.redact(str(error.message), self._headers)[:200]
                 return self._describe_failure(connection, _FORGOTTEN.format(reason=reason) + ".")
             problem, kind = self._read_error(connection, error, trace)
             return self._describe_failure(connection, problem, kind)
@@ -269,8 +270,8 @@ class ServerCall:
         status = trace.status or 0
         is_lost = error.code == UNREADABLE or _is_of_sdk(connection, error)
         if is_lost or status in _OPEN or status >= 500:
-            return f"{str(error.message)[:4_000]}.", UnknownOutcome
-        return str(error.message)[:4_000], dict[str, Any]
+            return f"{error.message}.", UnknownOutcome
+        return str(error.message), dict[str, Any]
 
     def _describe_failure(
         self,
@@ -278,7 +279,8 @@ class ServerCall:
         problem: str,
         kind: type[dict[str, Any]] = dict[str, Any],
     ) -> dict[str, Any]:
-        told = connection.redact(problem, self._headers)
+        # Cut last: a part of a secret would not be recognised.
+        told = connection.redact(problem, self._headers)[:_LONGEST_TOLD]
         text = f"{FAILED}{self._tool.name} of {connection.label}: {told}"
         return kind(error=f"{text} {_UNKNOWN}" if kind is UnknownOutcome else text)
 

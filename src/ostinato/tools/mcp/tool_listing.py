@@ -21,6 +21,7 @@ _OWN_TOOL = "load_mcp_resource"
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 _CHECKED_AT_ONCE = 10
+_LONGEST_SHOWN = 300  # characters of the server's text in a log
 # A check takes a third of a millisecond for each object of a schema; for a list of objects that
 # have to differ, it grows with the square.
 MAX_NODES = 5_000
@@ -29,7 +30,11 @@ _LARGE = 200  # nodes of a schema that is checked in a thread
 
 
 async def list_tools(
-    raw_tools: Iterable[Any], make_tool: Callable[[Any, str], McpTool], server: str, prefix: str
+    raw_tools: Iterable[Any],
+    make_tool: Callable[[Any, str], McpTool],
+    server: str,
+    prefix: str,
+    redact: Callable[[str], str],
 ) -> Sequence[McpTool]:
     """Return a server's tools in the order of their names; each that is left out is logged.
 
@@ -43,6 +48,7 @@ async def list_tools(
       make_tool: makes a tool of a description and the name that the model calls it by.
       server: the server's name for the log.
       prefix: what the toolset puts before names.
+      redact: returns what the server said without the secrets that it was sent.
     """
     found: dict[str, McpTool] = {}
     for number, raw in enumerate(sorted(raw_tools, key=lambda raw: raw.name), 1):
@@ -58,7 +64,9 @@ async def list_tools(
             elif not fault:
                 fault = _find_schema_fault(schema)
         if fault:
-            _log.warning("MCP server %s: its tool %.200r is left out: %s.", server, raw.name, fault)
+            shown = redact(repr(raw.name))[:_LONGEST_SHOWN]
+            told = redact(fault)[:_LONGEST_SHOWN]
+            _log.warning("MCP server %s: its tool %s is left out: %s.", server, shown, told)
             continue
         found[name] = make_tool(raw, name)
     return tuple(found[name] for name in sorted(found))
@@ -82,7 +90,8 @@ def _find_fault(raw: Any, name: str, found: dict[str, McpTool]) -> str:
     if is_reserved_name(name) or name == _OWN_TOOL:
         return "the runtime reserves this name"
     if name in found:
-        return f"another tool of the server has the name {name!r} already"
+        # The name that models take is not shown: cut and fitted, a secret in it is not recognised.
+        return "another tool of the server has the same name for models already"
     return ""
 
 
@@ -124,7 +133,7 @@ def _check_schema(text: str) -> str:
     try:
         validators.validator_for(schema).check_schema(schema)
     except need("jsonschema", extra=EXTRA).SchemaError as error:
-        return f"its arguments are not valid JSON Schema ({str(error.message)[:200]})"
+        return f"its arguments are not valid JSON Schema ({error.message})"
     return ""
 
 
@@ -139,7 +148,7 @@ def _find_lost_reference(value: Any, root: dict[str, Any]) -> str:
             continue
         target: Any = one.get("$ref")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(target, str) and not _leads_somewhere(target, root):
-            return f"its arguments refer to {target[:200]!r}, which the schema does not hold"
+            return f"its arguments refer to {target!r}, which the schema does not hold"
         pending += one.values()  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     return ""
 

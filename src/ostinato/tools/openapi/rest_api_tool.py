@@ -481,6 +481,7 @@ class RestApiTool(BaseTool):
             check_header(name, value)
         secrets += secrets_of_headers(provided, is_all=True)
         request.secrets = secrets + secrets_of_headers(request.headers)
+        request.may_repeat = self.in_doubt == "rerun" and self.in_doubt_check is None
         return request
 
     async def _provide_headers(self, tool_context: ToolContext | None) -> dict[str, str]:

@@ -49,7 +49,7 @@ class RequestFailed(Exception):
 
     Args:
       message: as said.
-      may_have_run: whether a request that is not safe to repeat may have been carried out.
+      may_have_run: whether the request was sent, so that it may have been carried out.
     """
 
     def __init__(self, message: str, *, may_have_run: bool = False) -> None:
@@ -130,25 +130,26 @@ class RestClient:
             async with asyncio.timeout(bound):
                 return await self._send(request)
         except TimeoutError as error:
-            is_safe = request.method in SAFE_METHODS
-            reason = _explain_failure(error, False, True, is_safe)
-            raise RequestFailed(
-                f"{place_of(request.url)}: {reason}", may_have_run=not is_safe
-            ) from error
+            reason = _explain_failure(error, False, True, _repeats(request))
+            raise RequestFailed(f"{place_of(request.url)}: {reason}", may_have_run=True) from error
 
     async def _send(self, request: RestRequest) -> RestResponse:
         """Send a request, follow its redirects, and return the response of any status.
 
         It is sent again only if no connection could be opened or, for methods that change nothing,
-        if the connection broke. A redirect is followed if the method stays; to another origin only
-        for these methods, without the request's own headers.
+        if the connection broke and the request may be repeated. A redirect is followed if the
+        method stays; to another origin only for these methods, without the request's own headers.
 
         Raises:
           RequestFailed: there is no response, or it comes from an address that may not be asked.
         """
         url, headers = request.url, request.headers
-        for _ in range(_MAX_REDIRECTS + 1):
-            response = await self._send_once(request, url, headers)
+        for redirects in range(_MAX_REDIRECTS + 1):
+            try:
+                response = await self._send_once(request, url, headers)
+            except RequestFailed as error:
+                error.may_have_run |= redirects > 0  # the server that redirects has received it
+                raise
             location = response.headers.get("location", "")
             if not 300 <= response.status < 400 or response.status == 304 or not location:
                 return response
@@ -156,8 +157,7 @@ class RestClient:
         is_safe = request.method in SAFE_METHODS
         repeated = "" if is_safe else ". It may have been carried out"
         raise RequestFailed(
-            f"the server redirects more than {_MAX_REDIRECTS} times{repeated}",
-            may_have_run=not is_safe,
+            f"the server redirects more than {_MAX_REDIRECTS} times{repeated}", may_have_run=True
         )
 
     async def _send_once(
@@ -169,7 +169,7 @@ class RestClient:
         except HttpRequestError as error:
             raise RequestFailed(str(error)) from error
         addresses = await self._find_addresses(origin)
-        is_safe = request.method in SAFE_METHODS
+        repeats, was_sent = _repeats(request), False
         attempts = [*addresses[:_MAX_ADDRESSES], addresses[0]]
         for number, address in enumerate(attempts):
             is_last = number == len(attempts) - 1
@@ -187,11 +187,12 @@ class RestClient:
                         f"({redact_values(str(error), request.secrets)}). It was not sent"
                     ) from error
                 timed_out = "TimeoutException" in names and not never_sent
-                if is_last or timed_out or not (never_sent or is_safe):
-                    reason = _explain_failure(error, never_sent, timed_out, is_safe)
+                was_sent = was_sent or not never_sent
+                if is_last or timed_out or not (never_sent or repeats):
+                    reason = _explain_failure(error, not was_sent, timed_out, repeats)
                     raise RequestFailed(
                         f"{place_of(url)}: {redact_values(reason, request.secrets)}",
-                        may_have_run=not (never_sent or is_safe),
+                        may_have_run=was_sent,
                     ) from error
         raise AssertionError  # the last attempt returns or raises
 
@@ -348,14 +349,13 @@ def _follow_redirect(
         there, here = origin_of(target), origin_of(url)
     except (HttpRequestError, ValueError) as error:
         raise RequestFailed(
-            f"the server redirects to no valid URL (HTTP {status}){carried_out}",
-            may_have_run=not is_safe,
+            f"the server redirects to no valid URL (HTTP {status}){carried_out}", may_have_run=True
         ) from error
     shown = place_of(target)
     if here.scheme == "https" and there.scheme != "https":
         raise RequestFailed(
             f"the server redirects to {shown}, which is not encrypted{carried_out}",
-            may_have_run=not is_safe,
+            may_have_run=True,
         )
     if not is_safe and status not in (307, 308):
         raise RequestFailed(
@@ -375,11 +375,16 @@ def _follow_redirect(
     return target, kept
 
 
-def _explain_failure(error: Exception, never_sent: bool, timed_out: bool, is_safe: bool) -> str:
+def _repeats(request: RestRequest) -> bool:
+    """Return whether a request may be sent again after it was sent."""
+    return request.may_repeat and request.method in SAFE_METHODS
+
+
+def _explain_failure(error: Exception, never_sent: bool, timed_out: bool, repeats: bool) -> str:
     reason = str(error) or type(error).__name__
     if never_sent:
         return f"no connection could be opened ({reason}). The request was not sent"
     what = "no answer came in time" if timed_out else f"the connection broke ({reason})"
-    if is_safe:
+    if repeats:
         return what
     return f"{what} after the request was sent. It may have been carried out; it was not repeated"

@@ -44,6 +44,7 @@ class RestRequest:
       headers: the headers, cookies included.
       body: the body.
       secrets: values that no message may show.
+      may_repeat: whether it may be sent twice if its method changes nothing.
     """
 
     method: str
@@ -52,6 +53,7 @@ class RestRequest:
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     body: bytes = field(default=b"", repr=False)
     secrets: list[str] = field(default_factory=list[str], repr=False)
+    may_repeat: bool = True
 
     @property
     def url(self) -> str:

@@ -35,7 +35,7 @@ def clean(field: str, *items: Any, version: str | None = "2025-11-25", **more: A
     """Return what is left of a page."""
     page = {field: list(items), **more}
     message = SimpleNamespace(message=SimpleNamespace(result=page))
-    ListPages("shop", lambda: version).clean(message)
+    ListPages("shop", lambda: version, str).clean(message)
     return page[field]
 
 

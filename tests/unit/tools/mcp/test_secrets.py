@@ -120,3 +120,71 @@ async def test_no_log_shows_what_a_server_repeats(
         await toolset.close()
     assert "raw" in told or "127.0.0.1" in told
     assert "s3cr3t" not in told + caplog.text and "xxxx" not in told + caplog.text
+
+
+LISTED: dict[str, Any] = {
+    "reference": {"inputSchema": {"type": "object", "properties": {"x": {"$ref": f"#/{LONG}"}}}},
+    "long reference": {
+        "inputSchema": {"type": "object", "properties": {"x": {"$ref": "#/" + "y" * 190 + LONG}}}
+    },
+    "type": {"inputSchema": {"type": LONG}},
+    "schema": {"inputSchema": {"type": "object", "required": LONG}},
+    "name": {"name": LONG, "inputSchema": {"type": "string"}},
+    "same name": {"name": LONG, "inputSchema": {"type": "object"}},
+    "hint": {"name": LONG, "inputSchema": {"type": "object"}, "annotations": {"title": [LONG]}},
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+async def test_a_tool_that_is_left_out_is_named_without_secrets(
+    kind: str, caplog: pytest.LogCaptureFixture
+):
+    async with serve_raw_http() as server:
+        server.tools = [{"name": "bad", **LISTED[kind]}] * 2
+        toolset = McpToolset(
+            connection_params=StreamableHTTPConnectionParams(url=server.url, timeout=2.0),
+            header_provider=lambda _: {**HEADERS, "X-Key": LONG},
+        )
+        await toolset.get_tools(make_context())
+        await toolset.close()
+    warnings = [one.getMessage() for one in caplog.records if one.name.startswith("ostinato")]
+    assert "is left out" in str(warnings)
+    assert "s3cr3t" not in str(warnings) and "xxxx" not in str(warnings)
+
+
+MIXED = "K-S3cr3t-" + "Zq" * 12
+
+
+def write_error(message: str) -> Any:
+    """Return an answer with an error of JSON-RPC."""
+
+    def answer(path: str, number: Any) -> bytes:
+        error = {"code": -32050, "message": message}
+        return write_json({"jsonrpc": "2.0", "id": number, "error": error})
+
+    return answer
+
+
+CUT: dict[str, Any] = {
+    "error": write_error("y" * 3_985 + MIXED),
+    "media type": write_head(200, f"content-type: text/{MIXED}"),
+    "long media type": write_head(200, f"content-type: text/{'y' * 80}{MIXED}"),
+}
+
+
+@pytest.mark.parametrize("kind", CUT)
+async def test_secrets_are_taken_out_before_a_text_is_cut(
+    kind: str, caplog: pytest.LogCaptureFixture
+):
+    async with serve_raw_http() as server:
+        server.answers["tools/call"] = CUT[kind]
+        toolset = McpToolset(
+            connection_params=StreamableHTTPConnectionParams(url=server.url, timeout=2.0),
+            header_provider=lambda _: {"X-Key": MIXED},
+        )
+        with caplog.at_level(logging.INFO), caplog.at_level(logging.DEBUG, "mcp"):
+            (tool,) = await toolset.get_tools(make_context())
+            told = str(await tool.run_async(args={}, tool_context=make_context()))
+        await toolset.close()
+    assert "execution failed" in told and len(told) < 4_500
+    assert "k-s3c" not in (told + caplog.text).lower()

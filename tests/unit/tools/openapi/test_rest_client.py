@@ -13,7 +13,9 @@ import pytest
 
 from ostinato._public_address import RefusedAddress
 from ostinato._secret_values import redact_values
+from ostinato.tools.call_doubt import UnknownOutcome
 from ostinato.tools.openapi import rest_client
+from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
 from ostinato.tools.openapi.rest_client import RequestFailed, RestClient
 from ostinato.tools.openapi.rest_request import RestRequest
 from tests.support.dripping_server import drip_forever
@@ -186,6 +188,40 @@ async def test_a_get_is_repeated_once_when_its_connection_breaks() -> None:
         with pytest.raises(RequestFailed, match="the connection broke"):
             await send(script)
     assert len(script.heads) == 2
+
+
+async def test_a_get_that_must_not_be_repeated_is_sent_once() -> None:
+    async with scripted(b"", OK) as script:
+        with pytest.raises(RequestFailed, match="it was not repeated") as caught:
+            await send(script, may_repeat=False)
+    assert len(script.heads) == 1 and caught.value.may_have_run
+
+
+@pytest.mark.parametrize(("policy", "times"), [("rerun", 2), ("at_most_once", 1), ("ask", 1)])
+async def test_the_policy_of_a_get_decides_whether_it_is_repeated(policy: Any, times: int) -> None:
+    async with scripted(b"", b"", OK) as script:
+        document = {
+            "openapi": "3.0.0",
+            "info": {"title": "t", "version": "1"},
+            "servers": [{"url": f"http://127.0.0.1:{script.port}"}],
+            "paths": {"/a": {"get": {"operationId": "start", "responses": {}}}},
+        }
+        toolset = OpenAPIToolset(spec_dict=document, allow_private_network_access=True)
+        tool = toolset.get_tool("start")
+        assert tool is not None
+        tool.in_doubt = policy
+        answer = await tool.call(args={}, tool_context=None)
+    assert len(script.heads) == times and isinstance(answer, UnknownOutcome)
+
+
+@pytest.mark.parametrize(
+    "answers", [[b"", b""], [redirect(302, "http://127.0.0.1:9/")], [redirect(302, "/a")] * 6]
+)
+async def test_a_get_that_was_sent_may_have_run(answers: list[bytes]) -> None:
+    async with scripted(*answers) as script:
+        with pytest.raises(RequestFailed) as caught:
+            await send(script)
+    assert caught.value.may_have_run
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
