@@ -867,3 +867,21 @@ def test_scenarios_are_read(tmp_path: Path) -> None:
 def test_a_wrong_scenario_names_its_field(data: Any, error: str) -> None:
     with pytest.raises(InputValidationError, match=error):
         Scenario.read(data)
+
+
+@pytest.mark.parametrize("reads_first", [True, False])
+def test_a_body_that_reads_no_key_is_found_though_another_one_of_the_call_reads_it(
+    reads_first: bool,
+) -> None:
+    seen: set[str] = set()
+
+    def pay_sometimes_by_key(amount: int, tool_context: ToolContext) -> dict[str, Any]:
+        """Pay."""
+        call_id = str(tool_context.function_call_id)
+        key = tool_context.idempotency_key if (call_id not in seen) is reads_first else None
+        seen.add(call_id)
+        return {"paid": amount, "by_key": bool(key)}
+
+    plan = scenario(call("pay_sometimes_by_key", amount=3))
+    report = crash_everywhere(shop(pay_sometimes_by_key), plan, kills=False, reset=seen.clear)
+    assert ("repeated", "pay_sometimes_by_key") in kinds(report)
