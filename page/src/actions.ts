@@ -371,9 +371,11 @@ export function newSession(state: JsonObject = {}): Promise<Place | undefined> {
 }
 
 async function createSession(state: JsonObject): Promise<Place | undefined> {
+  const turn = opened;
   const made = await tried(() => api.create(s.app.value, s.user.value, { state }));
   if (!made) return undefined;
   await listSessions();
+  if (turn !== opened) return undefined; // another session was opened meanwhile
   await open({ app: made.appName, user: made.userId, session: made.id });
   return s.session.value?.id === made.id ? place() : undefined;
 }

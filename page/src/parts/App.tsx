@@ -71,7 +71,7 @@ export function App() {
         if (event.key === "Escape" && !event.defaultPrevented) s.selected.value = undefined;
       }}
     >
-      <a class="skip" href="#middle">
+      <a class="skip" href="#middle" onClick={skip}>
         Skip to the session
       </a>
       <Sidebar />
@@ -98,6 +98,12 @@ export function App() {
       <Problems />
     </div>
   );
+}
+
+/** Go to the session; the address, which names it, stays as it is. */
+function skip(event: MouseEvent) {
+  event.preventDefault();
+  document.getElementById("middle")?.focus();
 }
 
 function Open() {

@@ -29,7 +29,6 @@ from ..errors import (
     CallNotOpenError,
     InputValidationError,
     LeaseLostError,
-    NothingToResumeError,
     SessionBusyError,
 )
 from ..events.event import EVENT_TEMPLATE, Event
@@ -49,6 +48,7 @@ from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_l
 from .message_blobs import save_blobs
 from .recovery.blockers import is_open
 from .recovery.closing import close_cut_calls, close_parked_calls, seal, try_to_seal
+from .request_checks import check_resumable
 from .routing.agent_choice import check_graphs_answered, go_to_task, place_run, prepare_resume
 from .routing.answers import check_tools, close_calls_of_gone_agents, read_answers
 from .routing.task_choice import (
@@ -283,20 +283,11 @@ class ContextFactory:
           The context; None as for a new invocation.
 
         Raises:
-          NothingToResumeError: the session has no such invocation.
+          NothingToResumeError: the session has no such invocation, or a rewind hides it.
         """
         message, invocation_id = turn.request.message, turn.invocation_id
         log = log_of(session)
-        if log.start_of(invocation_id) is None:
-            raise NothingToResumeError(
-                f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing "
-                "to resume. To start a new invocation, leave invocation_id out."
-            )
-        if any(is_imported(record) for record in log.invocation(invocation_id)):
-            raise NothingToResumeError(
-                f"Invocation {invocation_id!r} of session {session.id!r} is imported history, "
-                "which is never resumed. Send a message instead."
-            )
+        check_resumable(session, invocation_id, has_message=message is not None)
         content = message or _newest_message(log, invocation_id)
         ctx = await turn.request.runner.make_context(session, turn, content)
         ctx.run_state.is_resumed = True

@@ -9,11 +9,13 @@ from .. import types
 from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext
 from ..context.run_config import RunConfig
-from ..errors import InputValidationError, StateSchemaError
+from ..errors import InputValidationError, NothingToResumeError, StateSchemaError
 from ..events.event import Event, NodeInfo
 from ..events.event_actions import EventActions
 from ..events.pending import EDITED_CALLS
-from ..sessions.session import copy_state
+from ..sessions.log.event_log import visible_indexes
+from ..sessions.log.history import is_imported
+from ..sessions.session import Session, copy_state, log_of
 from ..sessions.state import SCOPED_PREFIXES, check_mapping, check_state
 from ..sessions.store.keyed_requests import REQUEST_DIGEST
 from ..types.record_template import shallow_copy
@@ -44,6 +46,37 @@ def check_run_config(config: Any) -> None:
                 f"custom_metadata key {key!r} is reserved for the runtime; choose one that does "
                 f"not start with {RESERVED_METADATA!r}."
             )
+
+
+def check_resumable(session: Session, invocation_id: str, *, has_message: bool) -> None:
+    """Check that an invocation can be resumed by its id.
+
+    Args:
+      session: the session.
+      invocation_id: the invocation.
+      has_message: whether a message resumes it; the check of its answers tells what is withdrawn.
+
+    Raises:
+      NothingToResumeError: the session has no such invocation, it was imported, or a rewind hides
+        it.
+    """
+    log = log_of(session)
+    start = log.start_of(invocation_id)
+    if start is None:
+        raise NothingToResumeError(
+            f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing to "
+            "resume. To start a new invocation, leave invocation_id out."
+        )
+    if any(is_imported(record) for record in log.invocation(invocation_id)):
+        raise NothingToResumeError(
+            f"Invocation {invocation_id!r} of session {session.id!r} is imported history, which is "
+            "never resumed. Send a message instead."
+        )
+    if not has_message and start not in visible_indexes(log, start):
+        raise NothingToResumeError(
+            f"Invocation {invocation_id!r} of session {session.id!r} was rewound: its calls would "
+            "run again. Send its message anew instead."
+        )
 
 
 def check_state_delta(agent: Any, state_delta: dict[str, Any] | None) -> None:

@@ -157,6 +157,8 @@ async def _run_attempt(run: NodeRun, inputs: dict[str, Any]) -> AsyncGenerator[E
     events = _run_events(run, ctx)
     if node.rerun_on_resume and not (node.runs_graph or isinstance(node, ToolNode)):
         events = _with_children(run, events)
+    if node.timeout is not None and not isinstance(node, ToolNode):  # it limits its call itself
+        events = limit_time(events, node.timeout, node.name)
     async with Aclosing(events):
         async for event in events:
             yield event
@@ -169,8 +171,6 @@ async def _run_events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]
         fitted = check_value(node_input, node.input_schema, f"The input of node {run.path}")
         node_input = plain_model(fitted) if isinstance(node_input, dict) else fitted
     items = node.run(ctx=ctx, node_input=node_input)
-    if node.timeout is not None and not isinstance(node, ToolNode):  # it limits its call itself
-        items = limit_time(items, node.timeout, node.name)
     asked = run.past.requests if run.past is not None else {}
     try:
         async with Aclosing(items):

@@ -45,6 +45,13 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, quiet, tab })
   await press("Enter");
   await shown("'sent': 9", { exact: false }).waitFor();
 
+  // The link goes to the session and leaves the address, which names it, as it is.
+  const address = page.url();
+  await page.evaluate(() => document.querySelector(".skip").focus());
+  await press("Enter");
+  await becomes(() => page.evaluate(() => document.activeElement.id), "middle");
+  assert.equal(page.url(), address);
+
   // Tabs as everywhere: one stop, arrows between them.
   await page.getByLabel("Agent").focus();
   await reach("Chat");

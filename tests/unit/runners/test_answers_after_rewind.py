@@ -9,7 +9,7 @@ import pytest
 
 from ostinato.agents import BaseAgent, LlmAgent
 from ostinato.apps import App, ResumabilityConfig
-from ostinato.errors import CallAlreadyAnsweredError
+from ostinato.errors import CallAlreadyAnsweredError, NothingToResumeError
 from ostinato.events import Event
 from ostinato.events.pending import pending_calls
 from ostinato.runners import Runner
@@ -119,3 +119,26 @@ async def test_a_question_is_back_when_a_second_rewind_hides_the_one_that_took_i
         await talk.answer(asked.call, {"confirmed": True})
     assert paid == ([] if answered else ["bread"])
     assert await waiting() == []
+
+
+@pytest.mark.parametrize("make", [paying, graph])
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_a_rewound_invocation_is_not_resumed_without_a_message(
+    make: Any, resumable: bool
+) -> None:
+    paid: list[str] = []
+    store = InMemorySessionService()
+    config = ResumabilityConfig(is_resumable=resumable)
+    app = App(name="shop", root_agent=make(paid), resumability_config=config)
+    runner = Runner(app=app, session_service=store, auto_create_session=True)
+    events = [one async for one in runner.run_async(**PLACE, new_message="Pay")]
+    first = events[0].invocation_id
+    await runner.rewind_async(**PLACE, rewind_before_invocation_id=first)
+    before = await store.get_session(app_name="shop", **PLACE)
+    with pytest.raises(NothingToResumeError, match="was rewound"):
+        async for _ in runner.run_async(**PLACE, invocation_id=first):
+            pass
+    after = await store.get_session(app_name="shop", **PLACE)
+    assert before is not None and after is not None and len(before.events) == len(after.events)
+    assert paid == []
+    await runner.close()

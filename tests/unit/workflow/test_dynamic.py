@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from ostinato import Context
 from ostinato.agents import LlmAgent
 from ostinato.apps import App
 from ostinato.errors import NodeError
+from ostinato.events.request_input import RequestInput
 from ostinato.testing import ScriptedModel, call
-from ostinato.workflow import START, RetryConfig, Workflow, node
+from ostinato.workflow import START, NodeTimeoutError, RetryConfig, Workflow, node
+from tests.support.loop_time import time_passes
 from tests.unit.flows.kit import Store, Talk
 from tests.unit.workflow.kit import gives, lines, shows
 
@@ -135,3 +138,24 @@ async def test_a_tool_may_run_a_node(store: Store) -> None:
     await one.say()
     assert model.requests[-1].function_responses[-1].response == {"found": "child"}
     assert 'child@1 = "child"' in lines(await one.stored())
+
+
+async def test_a_time_limit_counts_for_the_nodes_that_are_left(store: Store) -> None:
+    cut: list[str] = []
+
+    async def hang(node_input: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cut.append("hang")
+
+    def question(node_input: Any) -> RequestInput:
+        return RequestInput(message="Is it right?")
+
+    async def run_both(ctx: Context, node_input: Any) -> Any:
+        return await asyncio.gather(ctx.run_node(node(hang)), ctx.run_node(node(question)))
+
+    both = node(run_both, rerun_on_resume=True, timeout=60.0)
+    run = asyncio.create_task(talk(store, (START, both)).fails())
+    await time_passes(run.done)
+    assert isinstance(await run, NodeTimeoutError) and cut == ["hang"]
