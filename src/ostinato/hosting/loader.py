@@ -26,7 +26,7 @@ from ..compat.alias import arm, is_installed
 from ..context.node import BaseNode
 from ..errors import AgentConfigError, AgentFileError, MissingExtraError
 from ..plugins.base_plugin import BasePlugin
-from ..tools.computer_use.computer_use_toolset import ComputerUseToolset
+from ..tools.base_toolset import BaseToolset
 from .dotenv import load_env
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
 from .setup_error import SetupError
@@ -91,7 +91,7 @@ def language_of(folder: Path) -> str:
 def uses_computer(agent: BaseAgent) -> bool:
     """Return whether an agent of a tree has a computer to use."""
     tools: list[Any] = list(agent.tools) if isinstance(agent, LlmAgent) else []
-    if any(isinstance(tool, ComputerUseToolset) for tool in tools):
+    if any(isinstance(tool, BaseToolset) and tool.uses_computer for tool in tools):
         return True
     return any(map(uses_computer, agent.sub_agents))
 

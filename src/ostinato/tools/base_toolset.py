@@ -47,9 +47,11 @@ class BaseToolset(ABC):
       restricts_calls: whether `get_call_policies` is asked before each call of the agent's tools.
       restricting_key: it is asked, too, while the session's state holds this key with the agent's
         name behind it; none if empty.
+      uses_computer: whether its tools act on a computer.
     """
 
     defer: bool = False
+    uses_computer: bool = False
     restricts_calls: bool = False
     restricting_key: str = ""
 

@@ -57,6 +57,8 @@ OUTSIDE = {
     "Unsendable",
     "HttpError",  # this and the next become errors of the tree in the adapters
     "_StaleConnection",
+    "_StoppedError",  # ends GEPA; its cause is raised
+    "CaseNotRunError",  # becomes the message of a case that was not evaluated
     "ResultTooLarge",  # this and the next two are told to the model
     "FetchFailed",
     "RefusedAddress",

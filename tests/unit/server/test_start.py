@@ -150,7 +150,7 @@ def test_no_sdk_is_loaded_before_it_is_asked_for(found: dict[str, Any], when: st
 def test_a_start_loads_few_modules(found: dict[str, Any]) -> None:
     # Time and memory go with their number, which no other work on the machine changes: with the
     # SDKs of A2A and MCP they were 1,403 and 114 MB.
-    assert len(found["start"]) < 870
+    assert len(found["start"]) < 872
     assert len(set(found["first answer"]) - set(found["start"])) < 50
 
 

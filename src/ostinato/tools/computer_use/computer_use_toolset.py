@@ -33,6 +33,8 @@ class ComputerUseToolset(BaseToolset):
       excluded_predefined_functions: names of actions that the model must not use.
     """
 
+    uses_computer = True
+
     def __init__(
         self,
         *,
