@@ -11,11 +11,11 @@ import { isObject } from "./schema";
 import * as s from "./state";
 import type { Approval, JsonObject } from "./types";
 
-/** What became of a call that nobody can answer any more. */
+/** The outcome of a call that cannot be answered any more. */
 export const outcomeOf = (one: Approval): string | undefined =>
   s.outcomes.value[keyOf(one)] ?? (s.gone.value && one.sessionId === s.session.value?.id ? GONE : undefined);
 
-/** What became of an answer, and what is wrong with it where the person can mend it. */
+/** The outcome of an answer, and the fault that the person can correct, if there is one. */
 interface Answered {
   outcome: Outcome;
   wrong: string;

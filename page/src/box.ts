@@ -19,7 +19,7 @@ export interface Outgoing {
   back: boolean;
 }
 
-/** What became of a message: `unknown` if the server may have taken it. */
+/** The outcome of a message: `unknown` if the server may have taken it. */
 export type Outcome = "taken" | "refused" | "unknown";
 
 interface Draft {
@@ -64,7 +64,7 @@ export function dispatch(parts: Part[]): Outgoing {
   return one;
 }
 
-/** Note what became of a message. Unless the server took it, its words and files come back. */
+/** Record the outcome of a message. Unless the server took it, its words and files return to the box. */
 export function settle(one: Outgoing, outcome: Outcome, added: File[] = []): void {
   const at = waiting.get(one.key) ?? name;
   waiting.delete(one.key);

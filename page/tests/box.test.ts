@@ -58,7 +58,7 @@ test("words that answered a question leave the box", async () => {
 
 test.each([
   ["the server cannot be reached", new Error("The server cannot be reached.")],
-  ["somebody else answered first", new ApiError(409, "answered", { callId: "c", answer: { result: "theirs" } })],
+  ["another person answered first", new ApiError(409, "answered", { callId: "c", answer: { result: "theirs" } })],
   ["the question is gone", new ApiError(404, "gone")],
   ["the answer does not fit", new ApiError(422, "no number")],
 ])("words are in the box again if %s", async (_, error) => {

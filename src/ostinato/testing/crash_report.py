@@ -302,12 +302,24 @@ class _Call:
     policy: str
     has_check: bool
     is_builtin: bool
-    begins: int = 0
     keys: list[bool] = field(default_factory=list[bool])  # by attempt: whether it read its key
     ends: list[bool] = field(default_factory=list[bool])  # by attempt: whether its body ended
-    ended: bool = False
-    ended_before_repeat: bool = False
     overlaps: bool = False
+
+    @property
+    def begins(self) -> int:
+        """How many attempts began."""
+        return len(self.keys)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a body ended."""
+        return any(self.ends)
+
+    @property
+    def ended_before_repeat(self) -> bool:
+        """Whether a body ended and the call began again."""
+        return any(self.ends[:-1])
 
     @property
     def has_key(self) -> bool:
@@ -326,8 +338,6 @@ def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
             facts = (mark[key] for key in ("policy", "has_check", "is_builtin"))
             new = _Call(mark["tool"], _ADDRESS.sub("", repr(mark["args"])), *facts)
             call = calls.setdefault(name, new)
-            call.ended_before_repeat = call.ended_before_repeat or call.ended
-            call.begins += 1
             call.keys.append(False)
             call.ends.append(False)
             running.add((pid, name))
@@ -337,7 +347,7 @@ def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
         elif name in calls and mark["kind"] == "key":
             calls[name].keys[-1] = True
         elif name in calls and mark["kind"] == "end":
-            calls[name].ended = calls[name].ends[-1] = True
+            calls[name].ends[-1] = True
             running.discard((pid, name))
     return calls
 

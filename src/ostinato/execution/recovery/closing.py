@@ -380,8 +380,9 @@ def _find_task_result(ctx: InvocationContext, call: OpenCall) -> Event | None:
 
 
 def close_call_of_ended_task(log: EventLog, call_id: str | None) -> Event | None:
-    """Return the response to the call of a single-turn agent whose caller's task has finished, once
-    the agent waits for nothing any more; else None.
+    """Return the response to a single-turn agent's call, or None if it stays open.
+
+    It is closed if its caller's task has finished and the agent has no open request.
 
     Args:
       log: the records.

@@ -281,9 +281,7 @@ async def check_tools(
         agent = _agent_of(root_agent, request.author)
         decision, edited = _read_decision(request, given[answer.call_id])
         is_rejected = decision is not None and not decision.confirmed
-        if agent is None and may_run_from_code(root_agent, record):
-            continue  # its run looks for the tool
-        if agent is None:
+        if _is_gone(root_agent, record, request.author):
             if is_rejected and len(answers) == 1:
                 continue  # see `close_calls_of_gone_agents`
             raise InvalidAnswerError(
@@ -291,7 +289,7 @@ async def check_tools(
                 "call stays open; an approval can be rejected, in a message of its own."
             )
         if not isinstance(agent, LlmAgent):
-            continue  # its calls run elsewhere, for instance in a remote agent
+            continue  # its calls run elsewhere: in a remote agent, or from a node's code
         call = _original_of(ctx.log, request)
         if call is None:
             continue
@@ -428,9 +426,7 @@ def close_calls_of_gone_agents(
         if request is None:
             continue
         index, record = _record_of(ctx.log, request.call_id)
-        if not _is_about_tool(request, record) or _agent_of(root_agent, request.author):
-            continue
-        if may_run_from_code(root_agent, record):
+        if not (_is_about_tool(request, record) and _is_gone(root_agent, record, request.author)):
             continue
         gone += 1
         call_id = original_call_id(request.name, read_question(request)[0].args or {})
@@ -487,6 +483,11 @@ def _original_of(log: EventLog, request: CallRequest) -> types.FunctionCall | No
             f"{request.author!r} has not made; an answer to it runs nothing."
         )
     return call_of(found, original)
+
+
+def _is_gone(root_agent: BaseAgent, record: EventRecord, name: str) -> bool:
+    """Return whether the agent of a record with this name does not exist any more."""
+    return _agent_of(root_agent, name) is None and not may_run_from_code(root_agent, record)
 
 
 def _agent_of(root_agent: BaseAgent, name: str) -> BaseAgent | None:
